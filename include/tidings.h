@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tidings: the social engine of a content community, as a library.
+ *
+ * An operation is a plain struct, and so is its answer. Every operation runs in two steps:
+ *
+ *   1. tidings_submit() hands it to the engine. For an operation that changes something, the engine
+ *      calls `done` when the change is durable or has failed; for one that only reads, at once.
+ *   2. tidings_finish(), on a thread of the caller's choice, fills in the answer from one consistent
+ *      snapshot that includes the change.
+ *
+ * tidings_run() does both and blocks; simple programs need nothing else.
+ *
+ * Ids are integers 1 ... 2^53-1; user ids are chosen by the host, all others are made here, strictly
+ * increasing. Times are milliseconds since 1970 UTC. Text is UTF-8 without NUL.
+ */
+#ifndef TIDINGS_H
+#define TIDINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define TIDINGS_API __attribute__((visibility("default")))
+#else
+#define TIDINGS_API
+#endif
+
+#define TIDINGS_ID_MAX ((UINT64_C(1) << 53) - 1)
+
+/* ---- Errors -------------------------------------------------------------------------------- */
+
+/*
+ * name, stable code, text. An operation that fails has changed nothing, with one exception:
+ * UNCERTAIN, where the engine cannot know.
+ */
+#define TIDINGS_ERRORS(X)                                                                          \
+    X(OK, "ok", "done")                                                                            \
+    X(INVALID, "invalid", "an argument is missing, malformed or out of range")                     \
+    X(NOT_FOUND, "not_found", "there is no such thing")                                            \
+    X(DELETED, "deleted", "it has been deleted")                                                   \
+    X(FORBIDDEN, "forbidden", "the acting user may not do this")                                   \
+    X(FOLLOWING_LIMIT, "following_limit", "the user follows as many as one may")                   \
+    X(RATE_LIMITED, "rate_limited", "too fast; try again later")                                   \
+    X(BUSY, "busy", "too many changes are waiting; try again later")                               \
+    X(NO_SPACE, "no_space", "the storage is full; reading goes on")                                \
+    X(IO, "io_error", "the storage failed")                                                        \
+    X(CORRUPT, "corrupt", "the stored data is damaged; run verify")                                \
+    X(LOCKED, "locked", "another process uses this data directory")                                \
+    X(VERSION, "version", "the data was written by another version of the format")                 \
+    X(NO_MEMORY, "no_memory", "out of memory")                                                     \
+    X(UNCERTAIN, "uncertain", "whether the change was made is not known")                          \
+    X(CLOSED, "closed", "the engine is shutting down")
+
+enum tidings_err {
+#define X(name, code, text) TIDINGS_##name,
+    TIDINGS_ERRORS(X)
+#undef X
+};
+
+/* The stable code ("rate_limited") and the text of an error. Static strings. */
+TIDINGS_API const char *tidings_err_code(enum tidings_err err);
+TIDINGS_API const char *tidings_err_text(enum tidings_err err);
+
+/* ---- Settings ------------------------------------------------------------------------------ */
+
+/* name, default, least, most, what it is. One row is a field here, a flag, a variable and a line of
+ * documentation elsewhere. */
+#define TIDINGS_SETTINGS(X)                                                                        \
+    X(follow_burst, 100, 1, 1000000, "follows and unfollows a user may make in one go")            \
+    X(follow_refill_ms, 1000, 1, 86400000, "milliseconds until one of them is given back")         \
+    X(following_max, 5000, 1, 1000000, "authors a user may follow")                                \
+    X(name_max, 64, 1, 256, "characters in a profile name")                                        \
+    X(avatar_max, 512, 1, 4096, "bytes in an avatar URL")                                          \
+    X(title_max, 200, 1, 1000, "characters in a title")                                            \
+    X(body_max, 65536, 1, 1048576, "bytes in a body")                                              \
+    X(excerpt_max, 140, 0, 1000, "characters of the body shown in lists")                          \
+    X(mark_max, 500, 1, 10000, "posts marked by id in one operation")                              \
+    X(page_default, 20, 1, 1000, "rows on a page when no limit is given")                          \
+    X(page_max, 100, 1, 1000, "rows on a page at most")                                            \
+    X(event_days, 14, 1, 3650, "days an event is kept")                                            \
+    X(read_events, 0, 0, 1, "1: reading, too, writes events")                                      \
+    X(queue_max, 4096, 1, 1000000, "changes waiting for the writer at most")                       \
+    X(batch_max, 1024, 1, 100000, "changes made durable together at most")                         \
+    X(readers_max, 126, 1, 4096, "reads under way at the same moment at most")                     \
+    X(map_mb, 262144, 16, 67108864, "largest size of the data file in MiB (address space)")
+
+struct tidings_settings {
+#define X(name, standard, least, most, text) uint64_t name;
+    TIDINGS_SETTINGS(X)
+#undef X
+};
+
+struct tidings_options {
+    const char *dir; /* data directory, made if missing */
+    struct tidings_settings settings;
+    /* The time in ms since 1970; NULL is the system's clock. Called from any thread. */
+    int64_t (*clock)(void *ctx);
+    void *clock_ctx;
+};
+
+/* Defaults for all but `dir`. */
+TIDINGS_API void tidings_options_init(struct tidings_options *options);
+
+/* ---- Words shared by operations and answers ------------------------------------------------ */
+
+/* Bytes with a length. In answers always followed by a NUL that `n` does not count. */
+struct tidings_text {
+    const char *p;
+    size_t n;
+};
+
+enum tidings_role { TIDINGS_ROLE_USER, TIDINGS_ROLE_SERVICE, TIDINGS_ROLE_ADMIN };
+
+enum tidings_post_kind { TIDINGS_NOTE = 1, TIDINGS_ACTIVITY, TIDINGS_STORY };
+
+enum tidings_filter { TIDINGS_ALL, TIDINGS_UNREAD, TIDINGS_READ };
+
+/* Where a list goes on; {0, 0} is its beginning in an operation and its end in an answer. */
+struct tidings_cursor {
+    uint64_t a;
+    uint64_t b;
+};
+
+struct tidings_page {
+    uint32_t limit; /* 0: page_default */
+    struct tidings_cursor after;
+};
+
+/* ---- Operations ---------------------------------------------------------------------------- */
+
+/*
+ * kind, writes?, union member of its arguments, union member of its answer.
+ *
+ *   FOLLOW           changed, following, mutual
+ *   UNFOLLOW         changed, following, purged; purge_inbox works also when not following (any more)
+ *   PROFILE_SET      name and avatar, each only if its `p` is not NULL
+ *   PUBLISH, EDIT    the post; EDIT changes what has a `p` that is not NULL
+ *   DELETE           by the author or an admin
+ *   OPEN             the post, and the viewer's unread counts: in all and of its author
+ *   MARK_READ        post_ids; or up_to, with author_id or for all authors
+ *   MARK_UNREAD      post_ids
+ *   HISTORY_DELETE, HISTORY_CLEAR
+ *   STATUS .. EVENTS read only
+ *   AUTHOR_PAGE      any author's posts for the viewer; unread means never read, delivered or not
+ *   EVENTS           service and admin only; page.after.a is the event id to go on after
+ */
+#define TIDINGS_OPS(X)                                                                             \
+    X(FOLLOW, 1, relation, relation)                                                               \
+    X(UNFOLLOW, 1, relation, relation)                                                             \
+    X(PROFILE_SET, 1, profile, profile)                                                            \
+    X(PUBLISH, 1, publish, post)                                                                   \
+    X(EDIT, 1, edit, post)                                                                         \
+    X(DELETE, 1, post, nothing)                                                                    \
+    X(OPEN, 1, post, open)                                                                         \
+    X(MARK_READ, 1, mark, mark)                                                                    \
+    X(MARK_UNREAD, 1, mark, mark)                                                                  \
+    X(HISTORY_DELETE, 1, post, nothing)                                                            \
+    X(HISTORY_CLEAR, 1, nothing, nothing)                                                          \
+    X(STATUS, 0, relation, status)                                                                 \
+    X(FOLLOWING, 0, users, users)                                                                  \
+    X(FOLLOWERS, 0, users, users)                                                                  \
+    X(COUNTERS, 0, user, counters)                                                                 \
+    X(PROFILE, 0, user, profile)                                                                   \
+    X(POST, 0, post, post)                                                                         \
+    X(AUTHOR_PAGE, 0, feed, feed)                                                                  \
+    X(INBOX, 0, feed, feed)                                                                        \
+    X(BADGE, 0, nothing, badge)                                                                    \
+    X(UNREAD, 0, nothing, unread)                                                                  \
+    X(HISTORY, 0, page, history)                                                                   \
+    X(EVENTS, 0, page, events)
+
+enum tidings_op_kind {
+#define X(name, writes, args, answer) TIDINGS_OP_##name,
+    TIDINGS_OPS(X)
+#undef X
+};
+
+/* Everything an operation points to stays the caller's and must live until tidings_finish returns. */
+struct tidings_op {
+    enum tidings_op_kind kind;
+    enum tidings_role role;
+    uint64_t user_id; /* the viewer: who acts */
+    int64_t now_ms;   /* 0: the engine's clock */
+    union {
+        struct {
+            uint64_t user_id;
+            bool purge_inbox;
+        } relation;
+        struct {
+            uint64_t user_id;
+        } user;
+        struct {
+            uint64_t user_id;
+            struct tidings_page page;
+        } users;
+        struct {
+            struct tidings_text name;
+            struct tidings_text avatar;
+        } profile;
+        struct {
+            enum tidings_post_kind kind;
+            struct tidings_text title;
+            struct tidings_text body;
+        } publish;
+        struct {
+            uint64_t post_id;
+            struct tidings_text title;
+            struct tidings_text body;
+        } edit;
+        struct {
+            uint64_t post_id;
+        } post;
+        struct {
+            uint64_t author_id; /* INBOX: 0 is every author */
+            enum tidings_filter filter;
+            struct tidings_page page;
+        } feed;
+        struct {
+            const uint64_t *post_ids;
+            size_t n_post_ids;
+            uint64_t author_id;
+            uint64_t up_to; /* an `as_of` of an earlier answer */
+        } mark;
+        struct tidings_page page;
+    } u;
+};
+
+/* ---- Answers ------------------------------------------------------------------------------- */
+
+struct tidings_post {
+    uint64_t id;
+    uint64_t author_id;
+    struct tidings_text author_name;
+    enum tidings_post_kind kind;
+    struct tidings_text title;
+    struct tidings_text body;
+    int64_t created_at;
+    int64_t edited_at; /* 0: never */
+};
+
+/* One post in a list: of an inbox, or of an author's page. */
+struct tidings_item {
+    uint64_t post_id;
+    uint64_t author_id;
+    struct tidings_text author_name;
+    enum tidings_post_kind kind;
+    struct tidings_text title;
+    struct tidings_text excerpt; /* empty if deleted */
+    int64_t created_at;
+    bool is_read;
+    int64_t read_at; /* 0: not read */
+    bool is_deleted;
+};
+
+struct tidings_user_row {
+    uint64_t user_id;
+    struct tidings_text name;
+    struct tidings_text avatar;
+    int64_t since;
+};
+
+struct tidings_unread_row {
+    uint64_t user_id;
+    struct tidings_text name;
+    uint64_t unread;
+    bool following;
+};
+
+struct tidings_history_row {
+    uint64_t post_id;
+    uint64_t author_id;
+    struct tidings_text title;
+    int64_t read_at;
+    bool is_deleted;
+};
+
+/* type, name, action, what the target is */
+#define TIDINGS_EVENTS(X)                                                                          \
+    X(FOLLOW_CREATED, "FollowCreated", "follow", "user")                                           \
+    X(FOLLOW_CANCELED, "FollowCanceled", "unfollow", "user")                                       \
+    X(INBOX_PURGED, "InboxPurged", "purge", "user")                                                \
+    X(PROFILE_CHANGED, "ProfileChanged", "profile", "user")                                        \
+    X(POST_PUBLISHED, "PostPublished", "publish", "post")                                          \
+    X(POST_EDITED, "PostEdited", "edit", "post")                                                   \
+    X(POST_DELETED, "PostDeleted", "delete", "post")                                               \
+    X(POST_READ, "PostRead", "read", "post")                                                       \
+    X(POST_UNREAD, "PostUnread", "unread", "post")                                                 \
+    X(INBOX_READ, "InboxRead", "read", "user")
+
+enum tidings_event_type {
+    TIDINGS_EVENT_NONE,
+#define X(type, name, action, target) TIDINGS_EVENT_##type,
+    TIDINGS_EVENTS(X)
+#undef X
+};
+
+struct tidings_event {
+    uint64_t event_id;
+    enum tidings_event_type type;
+    int64_t happened_at;
+    uint64_t actor_user_id;
+    uint64_t target_id;
+    uint64_t author_id; /* the post's author; 0 where the target is a user */
+    int64_t delta;
+};
+
+TIDINGS_API const char *tidings_event_name(enum tidings_event_type type);
+TIDINGS_API const char *tidings_event_action(enum tidings_event_type type);
+TIDINGS_API const char *tidings_event_target(enum tidings_event_type type);
+
+/*
+ * Filled in by tidings_finish. What it points to belongs to it and lives until the next
+ * tidings_finish with it, or tidings_answer_release.
+ */
+struct tidings_answer {
+    enum tidings_err err;
+    const char *field;          /* INVALID: the argument at fault, as the HTTP API names it */
+    int64_t retry_after_ms;     /* RATE_LIMITED, BUSY */
+    struct tidings_text title;  /* DELETED: the post's title, which survives */
+    union {
+        struct {
+            bool changed;
+            bool following;
+            bool mutual;
+            uint64_t purged; /* items that left the inbox */
+        } relation;
+        struct {
+            bool following;
+            bool followed_by;
+            bool mutual;
+        } status;
+        struct {
+            struct tidings_user_row *rows;
+            size_t n;
+            struct tidings_cursor next;
+        } users;
+        struct {
+            uint64_t following;
+            uint64_t followers;
+            uint64_t posts;
+            uint64_t liked_posts;
+            uint64_t faved_posts;
+            uint64_t likes_received;
+            uint64_t favs_received;
+        } counters;
+        struct {
+            uint64_t user_id;
+            struct tidings_text name;
+            struct tidings_text avatar;
+        } profile;
+        struct tidings_post post;
+        struct {
+            struct tidings_post post;
+            uint64_t unread_total;
+            uint64_t unread_author;
+        } open;
+        struct {
+            struct tidings_item *rows;
+            size_t n;
+            struct tidings_cursor next;
+            uint64_t as_of;
+            uint64_t total; /* AUTHOR_PAGE only */
+        } feed;
+        struct {
+            uint64_t total;
+            uint64_t as_of;
+        } badge;
+        struct {
+            struct tidings_unread_row *rows; /* most unread first, then by user id */
+            size_t n;
+            uint64_t total;
+            uint64_t as_of;
+        } unread;
+        struct {
+            uint64_t marked;
+            uint64_t total;
+        } mark;
+        struct {
+            struct tidings_history_row *rows;
+            size_t n;
+            struct tidings_cursor next;
+        } history;
+        struct {
+            struct tidings_event *rows;
+            size_t n;
+            struct tidings_cursor next; /* never {0, 0}: where to ask again later */
+        } events;
+    } u;
+    struct tidings_arena *arena; /* private */
+};
+
+TIDINGS_API void tidings_answer_init(struct tidings_answer *answer);
+TIDINGS_API void tidings_answer_release(struct tidings_answer *answer);
+
+/* ---- The engine ---------------------------------------------------------------------------- */
+
+struct tidings;
+
+/*
+ * One operation under way. The caller sets op, answer, done and ctx; the rest is the engine's. The
+ * struct must stay in place until tidings_finish has returned.
+ */
+struct tidings_call {
+    const struct tidings_op *op;
+    struct tidings_answer *answer;
+    void (*done)(struct tidings_call *call); /* on any thread, before or after submit returns */
+    void *ctx;
+
+    struct tidings_call *next;   /* private from here on */
+    enum tidings_err err;        /* outcome of the change */
+    const char *field;           /* INVALID: the argument at fault */
+    uint64_t result[4];          /* facts about the change that the answer needs */
+};
+
+/*
+ * Opens the data directory for this process alone; starts the writer thread. Any number of engines
+ * may be open in a process, each on its own directory. On failure *message, if wanted, is a static
+ * text with the detail.
+ */
+TIDINGS_API enum tidings_err tidings_open(const struct tidings_options *options,
+                                          struct tidings **engine, const char **message);
+
+/* Thread-safe. `done` must be quick and must not block: it may run on the writer thread. */
+TIDINGS_API void tidings_submit(struct tidings *engine, struct tidings_call *call);
+
+/* Thread-safe; once per submitted call, after its `done`. Returns answer->err. */
+TIDINGS_API enum tidings_err tidings_finish(struct tidings *engine, struct tidings_call *call);
+
+/* submit, wait, finish. Thread-safe. Not from within a `done`. */
+TIDINGS_API enum tidings_err tidings_run(struct tidings *engine, const struct tidings_op *op,
+                                         struct tidings_answer *answer);
+
+/*
+ * Completes what has been submitted, then closes. No call may be unfinished on another thread.
+ * NULL is fine.
+ */
+TIDINGS_API void tidings_close(struct tidings *engine);
+
+/* What verify found. */
+struct tidings_verify {
+    bool repair;    /* in: mend what can be recomputed */
+    FILE *report;   /* in: a line for every difference; may be NULL */
+    FILE *progress; /* in: a line that is rewritten as it goes on; may be NULL */
+    uint64_t checked;
+    uint64_t differences;
+    uint64_t repaired;
+};
+
+/* Recomputes every stored count and checks every index against its table, in both directions, with
+ * writing stopped meanwhile. OK if it could look at everything, whatever it found. */
+TIDINGS_API enum tidings_err tidings_verify(struct tidings *engine, struct tidings_verify *verify);
+
+/* ---- Text ---------------------------------------------------------------------------------- */
+
+/* A piece of a body: text, or the address of a picture written as [img]address[/img]. */
+struct tidings_part {
+    bool is_image;
+    struct tidings_text text;
+};
+
+/*
+ * Reads the next piece of *rest into *part and moves *rest behind it; false at the end. An opening
+ * tag pairs with the next closing tag; one that is followed by another opening tag first, has no
+ * closing tag, or encloses nothing is plain text. The pieces point into the text given.
+ */
+TIDINGS_API bool tidings_next_part(struct tidings_text *rest, struct tidings_part *part);
+
+/* What a deleted post says in place of its body. */
+TIDINGS_API const char *tidings_deleted_notice(bool chinese);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
