@@ -393,7 +393,7 @@ struct tidings_answer {
             struct tidings_cursor next; /* never {0, 0}: where to ask again later */
         } events;
     } u;
-    struct tidings_arena *arena; /* private */
+    void *memory; /* private */
 };
 
 TIDINGS_API void tidings_answer_init(struct tidings_answer *answer);

@@ -1,0 +1,50 @@
+# The front door; Meson and ninja do the work. `make help` lists what there is.
+#
+#   SAN=address|undefined|thread   builds with that sanitizer, in a directory of its own
+#   SEED=n OPS=n                   for `make model`
+
+SAN ?=
+SEED ?=
+OPS ?= 1000000
+BUILD := build$(if $(SAN),-$(SAN))
+# The sanitizers need clang's interceptors to be the program's first library.
+OPTIONS := $(if $(SAN),-Db_sanitize=$(SAN) -Db_lundef=false)
+
+.PHONY: help setup build run test lint fmt model clean
+
+help:
+	@sed -n 's/^## //p' Makefile
+
+## make setup   install the packages that building and testing need
+setup:
+	@scripts/setup
+
+$(BUILD)/build.ninja:
+	@meson setup $(OPTIONS) $(BUILD) >/dev/null
+
+## make build   build/tidings, build/libtidings.{a,so}, the pkg-config file
+build: setup $(BUILD)/build.ninja
+	@ninja -C $(BUILD) --quiet
+
+## make run     try it
+run: build
+	@dir=$$(mktemp -d) && $(BUILD)/embed "$$dir"; code=$$?; rm -rf "$$dir"; exit $$code
+
+## make test    everything that must pass; SAN=address|undefined|thread for a sanitizer
+test: build
+	@meson test -C $(BUILD) --print-errorlogs --no-rebuild
+
+## make model   the long random test: SEED=1 OPS=1000000
+model: build
+	@$(BUILD)/model_test $(if $(SEED),--seed $(SEED)) --ops $(OPS)
+
+## make lint    formatting, static analysis, the direction of dependencies
+lint: build
+	@scripts/lint
+
+## make fmt     format the sources
+fmt:
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+clean:
+	@rm -rf build build-*

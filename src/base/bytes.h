@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Numbers to bytes and back. Ids take seven bytes, big-endian, so that keys sort as the ids do;
+ * everything else is a varint (seven bits a byte, least significant first, at most ten bytes).
+ *
+ * A reader never passes its end: after the first failure every call answers 0, and `bad` stays set, so a
+ * decoder reads straight through and checks once.
+ */
+#ifndef BASE_BYTES_H
+#define BASE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { ID_BYTES = 7, VARINT_MAX = 10 };
+
+static inline void put_id(uint8_t *to, uint64_t id)
+{
+    uint64_t big = __builtin_bswap64(id << 8);
+    memcpy(to, &big, ID_BYTES);
+}
+
+static inline uint64_t get_id(const uint8_t *from)
+{
+    uint64_t big = 0;
+    memcpy(&big, from, ID_BYTES);
+    return __builtin_bswap64(big) >> 8;
+}
+
+static inline void put_u32(uint8_t *to, uint32_t value)
+{
+    uint32_t big = __builtin_bswap32(value);
+    memcpy(to, &big, 4);
+}
+
+static inline uint32_t get_u32(const uint8_t *from)
+{
+    uint32_t big;
+    memcpy(&big, from, 4);
+    return __builtin_bswap32(big);
+}
+
+/* Answers the bytes written: 1 ... VARINT_MAX. */
+static inline size_t put_varint(uint8_t *to, uint64_t value)
+{
+    size_t n = 0;
+    while (value >= 0x80) {
+        to[n++] = (uint8_t)(value | 0x80);
+        value >>= 7;
+    }
+    to[n++] = (uint8_t)value;
+    return n;
+}
+
+struct reader {
+    const uint8_t *at;
+    const uint8_t *end;
+    bool bad;
+};
+
+static inline struct reader reader_of(const void *bytes, size_t n)
+{
+    const uint8_t *at = bytes;
+    return (struct reader){.at = at, .end = at + n};
+}
+
+static inline size_t reader_left(const struct reader *r)
+{
+    return (size_t)(r->end - r->at);
+}
+
+static inline const uint8_t *read_bytes(struct reader *r, size_t n)
+{
+    if (r->bad || n > reader_left(r)) {
+        r->bad = true;
+        return NULL;
+    }
+    const uint8_t *at = r->at;
+    r->at += n;
+    return at;
+}
+
+static inline uint8_t read_u8(struct reader *r)
+{
+    const uint8_t *at = read_bytes(r, 1);
+    return at ? *at : 0;
+}
+
+static inline uint64_t read_id(struct reader *r)
+{
+    const uint8_t *at = read_bytes(r, ID_BYTES);
+    return at ? get_id(at) : 0;
+}
+
+static inline uint64_t read_u64(struct reader *r)
+{
+    const uint8_t *at = read_bytes(r, 8);
+    uint64_t big;
+    if (!at)
+        return 0;
+    memcpy(&big, at, 8);
+    return __builtin_bswap64(big);
+}
+
+static inline void put_u64(uint8_t *to, uint64_t value)
+{
+    uint64_t big = __builtin_bswap64(value);
+    memcpy(to, &big, 8);
+}
+
+/* Refuses a varint that does not fit 64 bits. */
+static inline uint64_t read_varint(struct reader *r)
+{
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        uint8_t byte = read_u8(r);
+        if (shift == 63 && byte > 1)
+            r->bad = true;
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (!(byte & 0x80) || r->bad)
+            return r->bad ? 0 : value;
+    }
+    r->bad = true;
+    return 0;
+}
+
+static inline uint32_t read_varint32(struct reader *r)
+{
+    uint64_t value = read_varint(r);
+    if (value > UINT32_MAX) {
+        r->bad = true;
+        return 0;
+    }
+    return (uint32_t)value;
+}
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* The commands of the `tidings` program, one file each. They get the arguments behind their name. */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include <stdbool.h>
+
+/* Exit codes of all commands. */
+enum { EXIT_FINE = 0, EXIT_FOUND = 1, EXIT_USAGE = 2, EXIT_BROKEN = 3 };
+
+int cli_verify(int argc, char **argv);
+int cli_bench_engine(int argc, char **argv);
+
+#endif

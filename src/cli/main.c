@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *text;
+} commands[] = {
+    {"verify", cli_verify, "recompute every stored count and index of a data directory"},
+    {"bench-engine", cli_bench_engine, "measure the engine on this machine"},
+};
+
+static void usage(FILE *to)
+{
+    fprintf(to, "usage: tidings COMMAND [OPTIONS]\n\n");
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        fprintf(to, "  %-14s %s\n", commands[i].name, commands[i].text);
+    fprintf(to, "\n`tidings COMMAND --help` tells a command's options.\n");
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (!strcmp(name, commands[i].name))
+            return commands[i].run(argc - 1, argv + 1);
+    bool help = !strcmp(name, "--help") || !strcmp(name, "help");
+    usage(help ? stdout : stderr);
+    return help ? EXIT_FINE : EXIT_USAGE;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A token bucket kept as one number: the time at which it will be full again. Nothing needs to be
+ * refilled, and a bucket left alone for a year or for a second is right without being touched.
+ */
+#ifndef DOMAIN_BUCKET_H
+#define DOMAIN_BUCKET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct bucket_rule {
+    int64_t burst;     /* tokens in a full bucket */
+    int64_t refill_ms; /* time for one token to come back */
+};
+
+/*
+ * Takes a token at now_ms: true, and *full_at moves. If none is left: false, and *retry_after_ms is
+ * the wait for the next one. A full_at in the past (0 for a new bucket) is a full bucket.
+ */
+bool bucket_take(const struct bucket_rule *rule, int64_t now_ms, int64_t *full_at,
+                 int64_t *retry_after_ms);
+
+#endif

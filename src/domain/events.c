@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* The words for events. */
+#include "tidings.h"
+
+static const struct {
+    const char *name;
+    const char *action;
+    const char *target;
+} words[] = {
+#define X(type, name, action, target) [TIDINGS_EVENT_##type] = {name, action, target},
+    TIDINGS_EVENTS(X)
+#undef X
+};
+
+static bool is_known(enum tidings_event_type type)
+{
+    return (size_t)type < sizeof words / sizeof *words;
+}
+
+const char *tidings_event_name(enum tidings_event_type type)
+{
+    return is_known(type) ? words[type].name : NULL;
+}
+
+const char *tidings_event_action(enum tidings_event_type type)
+{
+    return is_known(type) ? words[type].action : NULL;
+}
+
+const char *tidings_event_target(enum tidings_event_type type)
+{
+    return is_known(type) ? words[type].target : NULL;
+}

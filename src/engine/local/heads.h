@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The authors' heads in memory: every author's post ids and deletions, 8 bytes a post. They answer "what
+ * has this author published" at the speed of memory, for any snapshot that a reader can have.
+ *
+ * A head never changes. A publishing or deleting makes a new version, stamped with the number of the
+ * transaction that does it and linked to the version before; a reader walks to the newest version that its
+ * snapshot knows. So an answer mixes no two moments, no reader ever waits or tries again, and an aborted
+ * transaction just takes its versions back. Versions share their arrays: both only ever grow at the end.
+ *
+ * One writer at a time. What a version supersedes is freed when no reader can reach it any more: readers
+ * announce the version they read at, the writer frees what is older than all of them.
+ */
+#ifndef LOCAL_HEADS_H
+#define LOCAL_HEADS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct head {
+    uint64_t author;
+    uint64_t version;
+    const struct head *prev;        /* the version before, or NULL */
+    uint64_t last_id;               /* of the newest post; 0 if there is none */
+    uint32_t n_posts;               /* and so the next post's number */
+    uint32_t n_deleted;
+    const uint64_t *ids;            /* by number, ascending */
+    const uint32_t *deleted;        /* numbers in the order of deleting */
+    const uint32_t *deleted_sorted; /* the same, ascending */
+};
+
+struct heads;
+
+/* NULL if memory is short. */
+struct heads *heads_new(void);
+void heads_free(struct heads *heads);
+
+/* The author's head in the snapshot `version`; an empty one if the author has published nothing. It
+ * lives as long as the reader's announcement, or in the writer until heads_commit or heads_abort. */
+const struct head *heads_get(const struct heads *heads, uint64_t author, uint64_t version);
+
+/* Brings the memory closer that heads_get will touch. */
+void heads_prefetch(const struct heads *heads, uint64_t author);
+
+/* Before the first transaction: a whole head, copied from one with author, posts and deletions filled
+ * in. False if memory is short. */
+bool heads_load(struct heads *heads, const struct head *from);
+
+/* ---- For the writer ------------------------------------------------------------------------- */
+
+/* A new version with one post more, or one deletion more. False if memory is short. */
+bool heads_add_post(struct heads *heads, uint64_t author, uint64_t version, uint64_t id);
+bool heads_add_deletion(struct heads *heads, uint64_t author, uint64_t version, uint32_t number);
+
+/* After the transaction's commit: frees what nobody can reach. After its abort: takes its versions back
+ * first. */
+void heads_commit(struct heads *heads, uint64_t version);
+void heads_abort(struct heads *heads, uint64_t version);
+
+/* Calls back for every author that has a head. */
+void heads_each(const struct heads *heads, void (*visit)(const struct head *newest, void *ctx),
+                void *ctx);
+
+/* ---- For readers ---------------------------------------------------------------------------- */
+
+/* A reader's place in the announcements; NULL if memory is short. Lives until heads_free. */
+struct heads_reader;
+struct heads_reader *heads_reader_new(struct heads *heads);
+
+/* Before the snapshot is taken, and when it is given up. */
+void heads_enter(struct heads *heads, struct heads_reader *reader);
+void heads_leave(struct heads_reader *reader);
+
+/* ---- Arithmetic on one head ----------------------------------------------------------------- */
+
+/* How many of the author's posts have an id below `id`. */
+uint32_t head_posts_below(const struct head *head, uint64_t id);
+
+/* How many deleted posts have a number below `number`. */
+uint32_t head_deleted_below(const struct head *head, uint32_t number);
+
+bool head_is_deleted(const struct head *head, uint32_t number);
+
+/* Bit i is set if the post numbered first + i is deleted. */
+uint64_t head_deleted_mask(const struct head *head, uint32_t first);
+
+#endif

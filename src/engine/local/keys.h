@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every key of every table, packed so that LMDB's byte order is the order wanted. docs/FORMAT.md is the
+ * same list in prose.
+ */
+#ifndef LOCAL_KEYS_H
+#define LOCAL_KEYS_H
+
+#include "base/bytes.h"
+#include "engine/local/kv.h"
+
+/* Rows of one user in TABLE_USER, by the byte behind the user id. */
+enum user_row {
+    ROW_HISTORY = 'h',  /* + ~stamp, ~post: newest first */
+    ROW_NAME = 'n',     /* the profile */
+    ROW_INBOX = 'p',    /* + author: pair with delivered posts */
+    ROW_OUTSIDE = 'q',  /* + author: pair without, where something was read all the same */
+    ROW_READMAP = 'r',  /* + author, chunk: 64 posts' read state */
+    ROW_USER = 'u',     /* counters and the like */
+};
+
+/* Rows of one author in TABLE_AUTHOR. */
+enum author_row {
+    ROW_DELETED = 'd', /* + chunk: numbers of deleted posts, in the order of deleting */
+    ROW_POSTS = 's',   /* + chunk: ids of the posts numbered chunk * 64 ... */
+};
+
+#define ID_MASK ((UINT64_C(1) << (ID_BYTES * 8)) - 1)
+
+static inline void key_add_byte(struct key *key, uint8_t byte)
+{
+    key->bytes[key->n++] = byte;
+}
+
+static inline void key_add_id(struct key *key, uint64_t id)
+{
+    put_id(key->bytes + key->n, id);
+    key->n += ID_BYTES;
+}
+
+/* So that greater ids come first. */
+static inline void key_add_id_descending(struct key *key, uint64_t id)
+{
+    key_add_id(key, ~id & ID_MASK);
+}
+
+static inline uint64_t get_id_descending(const uint8_t *from)
+{
+    return ~get_id(from) & ID_MASK;
+}
+
+static inline void key_add_u32(struct key *key, uint32_t value)
+{
+    put_u32(key->bytes + key->n, value);
+    key->n += 4;
+}
+
+/* TABLE_POST, TABLE_BODY, TABLE_EVENT, TABLE_TODO; and the prefix of one user's or author's rows. */
+static inline struct key key_id(uint64_t id)
+{
+    struct key key = {.n = 0};
+    key_add_id(&key, id);
+    return key;
+}
+
+static inline struct key key_row(uint64_t user, uint8_t row)
+{
+    struct key key = key_id(user);
+    key_add_byte(&key, row);
+    return key;
+}
+
+static inline struct key key_pair(uint64_t fan, enum user_row row, uint64_t author)
+{
+    struct key key = key_row(fan, row);
+    key_add_id(&key, author);
+    return key;
+}
+
+static inline struct key key_readmap(uint64_t reader, uint64_t author, uint32_t chunk)
+{
+    struct key key = key_pair(reader, ROW_READMAP, author);
+    key_add_u32(&key, chunk);
+    return key;
+}
+
+static inline struct key key_history(uint64_t reader, uint64_t stamp, uint64_t post)
+{
+    struct key key = key_row(reader, ROW_HISTORY);
+    key_add_id_descending(&key, stamp);
+    key_add_id_descending(&key, post);
+    return key;
+}
+
+static inline struct key key_author(uint64_t author, enum author_row row, uint32_t chunk)
+{
+    struct key key = key_row(author, row);
+    key_add_u32(&key, chunk);
+    return key;
+}
+
+static inline struct key key_follower(uint64_t author, uint64_t rank)
+{
+    struct key key = key_id(author);
+    key_add_id_descending(&key, rank);
+    return key;
+}
+
+static inline struct key key_meta(const char *name)
+{
+    struct key key = {.n = 0};
+    while (*name)
+        key_add_byte(&key, (uint8_t)*name++);
+    return key;
+}
+
+static inline bool key_has_prefix(struct bytes key, const struct key *prefix)
+{
+    return key.n >= prefix->n && !memcmp(key.p, prefix->bytes, prefix->n);
+}
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
+#include "engine/local/local.h"
+
+enum { FORMAT = 1 };
+
+enum tidings_err load_format(struct local *local, const char **message)
+{
+    struct kv_txn txn;
+    struct key key = key_meta("format");
+    struct bytes value;
+    uint8_t bytes[4];
+    enum tidings_err err = kv_begin(local->kv, &txn);
+    if (err)
+        return err;
+    bool found = kv_get(&txn, TABLE_META, &key, &value);
+    bool right = found && value.n == sizeof bytes && get_u32(value.p) == FORMAT;
+    if (found) {
+        kv_abort(&txn);
+        if (!right)
+            *message = "the data directory has a format that this version does not know";
+        return right ? TIDINGS_OK : TIDINGS_VERSION;
+    }
+    put_u32(bytes, FORMAT);
+    kv_put(&txn, TABLE_META, &key, bytes, sizeof bytes);
+    return kv_commit(&txn);
+}
+
+uint64_t load_last_id(struct kv_txn *txn)
+{
+    struct key key = key_meta("last_id");
+    struct bytes value;
+    if (!kv_get(txn, TABLE_META, &key, &value))
+        return 0;
+    if (value.n != ID_BYTES) {
+        kv_fail(txn, TIDINGS_CORRUPT);
+        return 0;
+    }
+    return get_id(value.p);
+}
+
+void save_last_id(struct kv_txn *txn, uint64_t id)
+{
+    struct key key = key_meta("last_id");
+    uint8_t bytes[ID_BYTES];
+    put_id(bytes, id);
+    kv_put(txn, TABLE_META, &key, bytes, sizeof bytes);
+}
+
+/* ---- Heads ---------------------------------------------------------------------------------- */
+
+/* One author's lists as they come out of the table. */
+struct list {
+    uint64_t author;
+    uint64_t *ids;
+    uint32_t *deleted;
+    uint32_t *sorted;
+    uint32_t n_posts, n_deleted;
+    size_t room_posts, room_deleted;
+};
+
+static bool make_room(void **array, size_t *room, size_t want, size_t size)
+{
+    if (want <= *room)
+        return true;
+    size_t grown = *room ? *room * 2 : 1024;
+    void *bigger = realloc(*array, grown * size);
+    if (!bigger)
+        return false;
+    *array = bigger;
+    *room = grown;
+    return true;
+}
+
+static bool list_room(struct list *list)
+{
+    size_t room_sorted = list->room_deleted;
+    return make_room((void **)&list->ids, &list->room_posts, list->n_posts + READMAP_POSTS,
+                     sizeof *list->ids) &&
+           make_room((void **)&list->sorted, &room_sorted, list->n_deleted + READMAP_POSTS,
+                     sizeof *list->sorted) &&
+           make_room((void **)&list->deleted, &list->room_deleted,
+                     list->n_deleted + READMAP_POSTS, sizeof *list->deleted);
+}
+
+/* Appends a chunk; false if it is not the next one or not whole. */
+static bool add_chunk(struct list *list, uint8_t row, uint32_t chunk, struct bytes value)
+{
+    bool posts = row == ROW_POSTS;
+    size_t size = posts ? ID_BYTES : 4;
+    uint32_t have = posts ? list->n_posts : list->n_deleted;
+    size_t n = value.n / size;
+    if (value.n % size || !n || n > READMAP_POSTS || have != (uint64_t)chunk * READMAP_POSTS)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (posts)
+            list->ids[list->n_posts++] = get_id(value.p + i * size);
+        else
+            list->deleted[list->n_deleted++] = get_u32(value.p + i * size);
+    }
+    return true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static bool is_sound(const struct list *list)
+{
+    for (uint32_t i = 1; i < list->n_posts; i++)
+        if (list->ids[i] <= list->ids[i - 1])
+            return false;
+    for (uint32_t i = 0; i < list->n_deleted; i++)
+        if (list->sorted[i] >= list->n_posts || (i && list->sorted[i] == list->sorted[i - 1]))
+            return false;
+    return true;
+}
+
+static enum tidings_err finish_list(struct local *local, struct list *list)
+{
+    if (!list->author)
+        return TIDINGS_OK;
+    if (list->n_deleted)
+        memcpy(list->sorted, list->deleted, list->n_deleted * sizeof *list->sorted);
+    qsort(list->sorted, list->n_deleted, sizeof *list->sorted, by_number);
+    if (!is_sound(list))
+        return TIDINGS_CORRUPT;
+    struct head head = {
+        .author = list->author,
+        .n_posts = list->n_posts,
+        .n_deleted = list->n_deleted,
+        .ids = list->ids,
+        .deleted = list->deleted,
+        .deleted_sorted = list->sorted,
+    };
+    return heads_load(local->heads, &head) ? TIDINGS_OK : TIDINGS_NO_MEMORY;
+}
+
+static enum tidings_err take_row(struct local *local, struct list *list, struct bytes key,
+                                 struct bytes value)
+{
+    if (key.n != ID_BYTES + 1 + 4)
+        return TIDINGS_CORRUPT;
+    uint64_t author = get_id(key.p);
+    uint8_t row = key.p[ID_BYTES];
+    if (author != list->author) {
+        enum tidings_err err = finish_list(local, list);
+        if (err)
+            return err;
+        list->author = author;
+        list->n_posts = list->n_deleted = 0;
+    }
+    if (!list_room(list))
+        return TIDINGS_NO_MEMORY;
+    bool known = row == ROW_POSTS || row == ROW_DELETED;
+    return known && add_chunk(list, row, get_u32(key.p + ID_BYTES + 1), value) ? TIDINGS_OK
+                                                                               : TIDINGS_CORRUPT;
+}
+
+enum tidings_err load_heads(struct local *local, const char **message)
+{
+    struct kv_txn txn;
+    struct list list = {0};
+    struct key first = key_id(0);
+    struct bytes key, value;
+    enum tidings_err err = kv_begin(local->kv, &txn);
+    if (err)
+        return err;
+    bool found = kv_seek(&txn, TABLE_AUTHOR, &first, &key, &value);
+    for (; found && !err; found = kv_next(&txn, TABLE_AUTHOR, &key, &value))
+        err = take_row(local, &list, key, value);
+    if (!err)
+        err = txn.err;
+    if (!err)
+        err = finish_list(local, &list);
+    if (err == TIDINGS_CORRUPT)
+        *message = "an author's list of posts is damaged";
+    kv_abort(&txn);
+    free(list.ids);
+    free(list.deleted);
+    free(list.sorted);
+    return err;
+}

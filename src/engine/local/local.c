@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* The local engine: everything on one machine, in one directory. */
+#include "engine/local/local.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "engine/local/ops.h"
+
+enum { BUSY_RETRY_MS = 1000 };
+
+static int64_t system_clock(void *ctx)
+{
+    struct timespec now;
+    (void)ctx;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int64_t local_now(const struct local *local, const struct tidings_op *op)
+{
+    return op && op->now_ms ? op->now_ms : local->clock(local->clock_ctx);
+}
+
+/* ---- Operations ----------------------------------------------------------------------------- */
+
+/* Opening what is read already changes nothing, and reading is most of what happens. */
+static bool needs_no_writer(struct local *local, const struct tidings_op *op)
+{
+    struct snapshot *snapshot;
+    if (op->kind != TIDINGS_OP_OPEN || snapshot_take(local, op, &snapshot))
+        return false;
+    bool settled = open_is_settled(&snapshot->view, op->user_id, op->u.post.post_id);
+    settled = settled && !view_failed(&snapshot->view);
+    snapshot_return(local, snapshot);
+    return settled;
+}
+
+static void local_submit(struct engine *engine, struct tidings_call *call)
+{
+    struct local *local = (struct local *)engine;
+    if (needs_no_writer(local, call->op))
+        call->done(call);
+    else
+        writer_submit(local, call);
+}
+
+/* What the answer says besides the error. */
+static enum tidings_err refuse(struct view *view, struct reply *reply)
+{
+    struct post_record post;
+    enum tidings_err err = reply->call->err;
+    if (err == TIDINGS_RATE_LIMITED)
+        reply->answer->retry_after_ms = (int64_t)reply->call->result[0];
+    if (err == TIDINGS_BUSY)
+        reply->answer->retry_after_ms = BUSY_RETRY_MS;
+    if (err == TIDINGS_DELETED && view_post(view, reply->call->result[0], &post))
+        reply->answer->title = view_text(view, reply->arena, post.title);
+    return err;
+}
+
+static enum tidings_err local_answer(struct engine *engine, const struct tidings_call *call,
+                                     struct tidings_answer *answer, struct arena *arena)
+{
+    struct local *local = (struct local *)engine;
+    struct reply reply = {.call = call, .op = call->op, .answer = answer, .arena = arena};
+    struct snapshot *snapshot;
+    enum tidings_err err = snapshot_take(local, call->op, &snapshot);
+    if (err)
+        return call->err ? call->err : err;
+    struct view *view = &snapshot->view;
+    err = call->err ? refuse(view, &reply) : op_answer(view, &reply);
+    if (!err)
+        err = view->txn->err;
+    snapshot_return(local, snapshot);
+    return err;
+}
+
+/* ---- Life ----------------------------------------------------------------------------------- */
+
+static void release(struct local *local)
+{
+    readers_release(&local->readers);
+    heads_free(local->heads);
+    kv_close(local->kv);
+    free(local);
+}
+
+static void local_close(struct engine *engine)
+{
+    struct local *local = (struct local *)engine;
+    writer_stop(local);
+    release(local);
+}
+
+static const struct engine_vtable local_vtable = {
+    .submit = local_submit,
+    .answer = local_answer,
+    .verify = local_verify,
+    .close = local_close,
+};
+
+static enum tidings_err start(struct local *local, const char *dir, const char **message)
+{
+    size_t map_bytes = (size_t)local->settings.map_mb << 20;
+    local->heads = heads_new();
+    if (!local->heads)
+        return TIDINGS_NO_MEMORY;
+    enum tidings_err err =
+        kv_open(dir, map_bytes, (unsigned)local->settings.readers_max, &local->kv, message);
+    if (!err)
+        err = load_format(local, message);
+    if (!err)
+        err = load_heads(local, message);
+    return err ? err : writer_start(local);
+}
+
+enum tidings_err engine_local_open(const struct tidings_options *options, struct engine **engine,
+                                   const char **message)
+{
+    struct local *local = calloc(1, sizeof *local);
+    *message = tidings_err_text(TIDINGS_NO_MEMORY);
+    if (!local)
+        return TIDINGS_NO_MEMORY;
+    local->engine.vtable = &local_vtable;
+    local->settings = options->settings;
+    local->clock = options->clock ? options->clock : system_clock;
+    local->clock_ctx = options->clock_ctx;
+    readers_init(&local->readers);
+    enum tidings_err err = start(local, options->dir, message);
+    if (err) {
+        release(local);
+        return err;
+    }
+    *engine = &local->engine;
+    return TIDINGS_OK;
+}

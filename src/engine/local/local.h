@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parts of the local engine and who owns what:
+ *
+ *     readers.c   a pool of snapshots, taken by whoever wants an answer
+ *     writer.c    the one thread that changes anything, in batches
+ *     load.c      the data directory's format, and the heads from it
+ *     verify.c    recomputing what is stored twice
+ *     local.c     opening, closing, and the engine's table
+ */
+#ifndef LOCAL_LOCAL_H
+#define LOCAL_LOCAL_H
+
+#include <pthread.h>
+
+#include "engine/engine.h"
+#include "engine/local/view.h"
+
+/* Everything an operation reads goes through here first; a fan with very many ties is the largest. */
+#define SCRATCH_MEMORY_MAX ((size_t)1 << 30)
+
+struct snapshot {
+    struct snapshot *next;
+    struct kv_txn txn;
+    struct heads_reader *place;
+    struct arena scratch;
+    struct view view;
+};
+
+struct readers {
+    pthread_mutex_t mutex;
+    pthread_cond_t returned;
+    struct snapshot *idle;
+    size_t made;
+};
+
+struct writer {
+    pthread_t thread;
+    pthread_mutex_t mutex; /* guards the queue */
+    pthread_cond_t wanted;
+    struct tidings_call *first, *last;
+    size_t waiting;
+    bool stopping;
+    bool no_sweeping; /* the rows to be swept are damaged: leave them to verify */
+
+    pthread_mutex_t turn; /* held while writing: the writer's batches, and verify */
+    struct arena scratch;
+};
+
+struct local {
+    struct engine engine;
+    struct tidings_settings settings;
+    int64_t (*clock)(void *ctx);
+    void *clock_ctx;
+    struct kv *kv;
+    struct heads *heads;
+    struct readers readers;
+    struct writer writer;
+};
+
+/* The time an operation wants to happen at. */
+int64_t local_now(const struct local *local, const struct tidings_op *op);
+
+/* ---- readers.c ------------------------------------------------------------------------------ */
+
+void readers_init(struct readers *readers);
+void readers_release(struct readers *readers);
+
+/* A snapshot of now, its view ready at the operation's time. Waits if all are taken. On failure
+ * *snapshot is untouched. */
+enum tidings_err snapshot_take(struct local *local, const struct tidings_op *op,
+                               struct snapshot **snapshot);
+void snapshot_return(struct local *local, struct snapshot *snapshot);
+
+/* ---- writer.c ------------------------------------------------------------------------------- */
+
+enum tidings_err writer_start(struct local *local);
+
+/* Queues a change, or refuses it as BUSY. */
+void writer_submit(struct local *local, struct tidings_call *call);
+
+/* Completes what is queued, then ends the thread. */
+void writer_stop(struct local *local);
+
+/* ---- load.c --------------------------------------------------------------------------------- */
+
+/* Marks a new directory with the format's version; VERSION if it has another one. */
+enum tidings_err load_format(struct local *local, const char **message);
+
+/* All heads from the table. */
+enum tidings_err load_heads(struct local *local, const char **message);
+
+/* The newest id given out, 0 in the beginning; and its writing back. */
+uint64_t load_last_id(struct kv_txn *txn);
+void save_last_id(struct kv_txn *txn, uint64_t id);
+
+/* ---- verify.c ------------------------------------------------------------------------------- */
+
+enum tidings_err local_verify(struct engine *engine, struct tidings_verify *verify);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of operations: which function changes, which answers. */
+#include "engine/local/ops.h"
+
+static const struct {
+    apply_fn *apply;
+    answer_fn *answer;
+} ops[] = {
+    [TIDINGS_OP_FOLLOW] = {apply_follow, answer_follow},
+    [TIDINGS_OP_UNFOLLOW] = {apply_unfollow, answer_unfollow},
+    [TIDINGS_OP_PROFILE_SET] = {apply_profile_set, answer_profile_set},
+    [TIDINGS_OP_PUBLISH] = {apply_publish, answer_publish},
+    [TIDINGS_OP_EDIT] = {apply_edit, answer_edit},
+    [TIDINGS_OP_DELETE] = {apply_delete, NULL},
+    [TIDINGS_OP_OPEN] = {apply_open, answer_open},
+    [TIDINGS_OP_MARK_READ] = {apply_mark_read, answer_mark},
+    [TIDINGS_OP_MARK_UNREAD] = {apply_mark_unread, answer_mark},
+    [TIDINGS_OP_HISTORY_DELETE] = {apply_history_delete, NULL},
+    [TIDINGS_OP_HISTORY_CLEAR] = {apply_history_clear, NULL},
+    [TIDINGS_OP_STATUS] = {NULL, answer_status},
+    [TIDINGS_OP_FOLLOWING] = {NULL, answer_following},
+    [TIDINGS_OP_FOLLOWERS] = {NULL, answer_followers},
+    [TIDINGS_OP_COUNTERS] = {NULL, answer_counters},
+    [TIDINGS_OP_PROFILE] = {NULL, answer_profile},
+    [TIDINGS_OP_POST] = {NULL, answer_post},
+    [TIDINGS_OP_AUTHOR_PAGE] = {NULL, answer_author_page},
+    [TIDINGS_OP_INBOX] = {NULL, answer_inbox},
+    [TIDINGS_OP_BADGE] = {NULL, answer_badge},
+    [TIDINGS_OP_UNREAD] = {NULL, answer_unread},
+    [TIDINGS_OP_HISTORY] = {NULL, answer_history},
+    [TIDINGS_OP_EVENTS] = {NULL, answer_events},
+};
+
+enum tidings_err op_apply(struct view *view, struct tidings_call *call)
+{
+    return ops[call->op->kind].apply(view, call);
+}
+
+enum tidings_err op_answer(struct view *view, struct reply *reply)
+{
+    answer_fn *answer = ops[reply->op->kind].answer;
+    return answer ? answer(view, reply) : TIDINGS_OK;
+}

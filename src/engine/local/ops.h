@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The operations of the local engine, one file a capability. Each has up to two halves:
+ *
+ *   apply_…   inside the writer's transaction: checks everything, then changes. Answers an error only
+ *             before the first change; facts for the answer go to call->result.
+ *   answer_…  on a snapshot that includes the change, on the thread of whoever asked: fills in the answer.
+ *
+ * op.c has the table of them. Storage errors are sticky in the view and need not be answered.
+ */
+#ifndef LOCAL_OPS_H
+#define LOCAL_OPS_H
+
+#include "engine/local/view.h"
+
+/* What an answer is made of, besides the view. */
+struct reply {
+    const struct tidings_call *call;
+    const struct tidings_op *op;
+    struct tidings_answer *answer;
+    struct arena *arena; /* the answer's own */
+};
+
+typedef enum tidings_err apply_fn(struct view *view, struct tidings_call *call);
+typedef enum tidings_err answer_fn(struct view *view, struct reply *reply);
+
+/* relation.c */
+apply_fn apply_follow, apply_unfollow;
+answer_fn answer_follow, answer_unfollow, answer_status, answer_following, answer_followers;
+
+/* user.c */
+apply_fn apply_profile_set;
+answer_fn answer_profile_set, answer_profile, answer_counters;
+
+/* post.c */
+apply_fn apply_publish, apply_edit, apply_delete;
+answer_fn answer_publish, answer_edit, answer_post;
+
+/* The post with its body; DELETED with the title in the answer, or NOT_FOUND. */
+enum tidings_err view_whole_post(struct view *view, struct reply *reply, uint64_t id,
+                                 struct tidings_post *post);
+
+/* read.c */
+apply_fn apply_open, apply_mark_read, apply_mark_unread;
+answer_fn answer_open, answer_mark;
+
+/* Whether OPEN would change nothing, so that it need not trouble the writer. */
+bool open_is_settled(struct view *view, uint64_t viewer, uint64_t post_id);
+
+/* history.c */
+apply_fn apply_history_delete, apply_history_clear;
+answer_fn answer_history;
+
+/* Removes history rows that a clearing has left behind, a few at a time. */
+void history_sweep(struct view *view, size_t most);
+
+/* inbox.c */
+answer_fn answer_badge, answer_unread, answer_inbox, answer_author_page;
+
+/* The viewer's unread total. */
+uint64_t inbox_badge(struct view *view, uint64_t viewer);
+
+/* event.c */
+answer_fn answer_events;
+
+/* Removes events past their time, a few at a time. */
+void event_sweep(struct view *view, size_t most);
+
+/* op.c */
+enum tidings_err op_apply(struct view *view, struct tidings_call *call);
+enum tidings_err op_answer(struct view *view, struct reply *reply);
+
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading: open, mark read, mark unread. A post's being read is one bit, whether it was delivered or not;
+ * the counts follow. Everything is checked before the first change, so that a list with one wrong id marks
+ * nothing.
+ */
+#include "engine/local/ops.h"
+#include "engine/local/tie.h"
+
+enum { RESULT_MARKED };                /* call->result of the marks ... */
+enum { RESULT_POST = RESULT_MARKED };  /* ... and of a refused open */
+
+/* One post to be marked. */
+struct target {
+    uint64_t post_id;
+    uint32_t seq;
+    bool deleted;
+    struct tie *tie;
+};
+
+static bool in_history(const struct readmap *map, unsigned i, uint64_t cleared)
+{
+    return readmap_has(map->history, i) && readmap_history_stamp(map, i) > cleared;
+}
+
+static void put_history(struct view *view, uint64_t reader, uint64_t post)
+{
+    struct key key = key_history(reader, view->stamp, post);
+    kv_put(view->txn, TABLE_USER, &key, "", 0);
+}
+
+static void read_event(struct view *view, const struct target *target, bool read)
+{
+    if (view->settings->read_events)
+        view_event(view, read ? TIDINGS_EVENT_POST_READ : TIDINGS_EVENT_POST_UNREAD,
+                   target->tie->fan, target->post_id, target->tie->author, read ? +1 : -1);
+}
+
+/* ---- One post ------------------------------------------------------------------------------- */
+
+static bool mark_read(struct view *view, const struct target *target)
+{
+    struct readmap map;
+    unsigned i = target->seq % READMAP_POSTS;
+    tie_readmap(view, target->tie, target->seq, &map);
+    if (target->deleted || readmap_has(map.read, i))
+        return false;
+    uint64_t before = map.read;
+    readmap_mark(&map, i, view->stamp, true);
+    tie_put_readmap(view, target->tie, target->seq, &map, before);
+    put_history(view, target->tie->fan, target->post_id);
+    read_event(view, target, true);
+    return true;
+}
+
+static bool mark_unread(struct view *view, const struct target *target)
+{
+    struct readmap map;
+    unsigned i = target->seq % READMAP_POSTS;
+    tie_readmap(view, target->tie, target->seq, &map);
+    if (target->deleted || !readmap_has(map.read, i))
+        return false;
+    uint64_t before = map.read;
+    if (readmap_has(map.history, i)) {
+        uint64_t stamp = readmap_history_stamp(&map, i);
+        struct key key = key_history(target->tie->fan, stamp, target->post_id);
+        kv_del(view->txn, TABLE_USER, &key);
+    }
+    readmap_unmark(&map, i);
+    tie_put_readmap(view, target->tie, target->seq, &map, before);
+    read_event(view, target, false);
+    return true;
+}
+
+/* Read, but not in the history: marked in bulk, or removed from there. */
+static void enter_history(struct view *view, const struct target *target)
+{
+    struct readmap map;
+    tie_readmap(view, target->tie, target->seq, &map);
+    readmap_enter_history(&map, target->seq % READMAP_POSTS, view->stamp);
+    tie_put_readmap(view, target->tie, target->seq, &map, map.read);
+    put_history(view, target->tie->fan, target->post_id);
+}
+
+/* ---- Open ----------------------------------------------------------------------------------- */
+
+/* Whether the post is read and stands in the history. */
+static bool is_settled(struct view *view, const struct tie *tie, uint32_t seq)
+{
+    struct readmap map;
+    tie_readmap(view, tie, seq, &map);
+    uint64_t cleared = map.history ? view_user(view, tie->fan).history_cleared : 0;
+    return in_history(&map, seq % READMAP_POSTS, cleared);
+}
+
+bool open_is_settled(struct view *view, uint64_t viewer, uint64_t post_id)
+{
+    struct post_record post;
+    struct tie tie;
+    if (!view_post(view, post_id, &post) || post.deleted)
+        return true;
+    tie_load(view, viewer, post.author, &tie);
+    return is_settled(view, &tie, post.seq);
+}
+
+enum tidings_err apply_open(struct view *view, struct tidings_call *call)
+{
+    uint64_t post_id = call->op->u.post.post_id;
+    struct post_record post;
+    struct tie tie;
+
+    call->result[RESULT_POST] = post_id;
+    if (!view_post(view, post_id, &post))
+        return TIDINGS_NOT_FOUND;
+    if (post.deleted)
+        return TIDINGS_DELETED;
+    tie_load(view, call->op->user_id, post.author, &tie);
+    struct target target = {.post_id = post_id, .seq = post.seq, .tie = &tie};
+    if (is_settled(view, &tie, post.seq))
+        return TIDINGS_OK;
+    tie_settle(view, &tie);
+    if (mark_read(view, &target))
+        tie_save(view, &tie);
+    else
+        enter_history(view, &target);
+    return TIDINGS_OK;
+}
+
+/* ---- By ids --------------------------------------------------------------------------------- */
+
+/* The tie to the author, from among those loaded or anew. */
+static struct tie *tie_of(struct view *view, uint64_t fan, uint64_t author, struct tie **ties,
+                          size_t *n)
+{
+    for (size_t i = *n; i--;)
+        if (ties[i]->author == author)
+            return ties[i];
+    struct tie *tie = view_array(view, view->scratch, 1, sizeof *tie);
+    if (!tie)
+        return NULL;
+    tie_load(view, fan, author, tie);
+    tie_settle(view, tie);
+    ties[(*n)++] = tie;
+    return tie;
+}
+
+/* Looks everything up; NOT_FOUND if one of the posts is not in the viewer's inbox. */
+static enum tidings_err find_targets(struct view *view, const struct tidings_op *op,
+                                     struct target *targets, struct tie **ties, size_t *n_ties)
+{
+    for (size_t i = 0; i < op->u.mark.n_post_ids; i++) {
+        struct post_record post;
+        uint64_t id = op->u.mark.post_ids[i];
+        if (!view_post(view, id, &post))
+            return TIDINGS_NOT_FOUND;
+        struct tie *tie = tie_of(view, op->user_id, post.author, ties, n_ties);
+        if (!tie || !tie_has(tie, post.seq))
+            return TIDINGS_NOT_FOUND;
+        targets[i] = (struct target){id, post.seq, post.deleted, tie};
+    }
+    return TIDINGS_OK;
+}
+
+static enum tidings_err mark_ids(struct view *view, struct tidings_call *call,
+                                 bool (*mark)(struct view *, const struct target *))
+{
+    size_t n = call->op->u.mark.n_post_ids, n_ties = 0;
+    struct target *targets = view_array(view, view->scratch, n, sizeof *targets);
+    struct tie **ties = view_array(view, view->scratch, n, sizeof *ties);
+    uint64_t marked = 0;
+    if (view_failed(view))
+        return TIDINGS_OK;
+    enum tidings_err err = find_targets(view, call->op, targets, ties, &n_ties);
+    if (err)
+        return err;
+    for (size_t i = 0; i < n; i++)
+        marked += mark(view, &targets[i]);
+    for (size_t i = 0; marked && i < n_ties; i++)
+        tie_save(view, ties[i]);
+    call->result[RESULT_MARKED] = marked;
+    return TIDINGS_OK;
+}
+
+/* ---- In bulk -------------------------------------------------------------------------------- */
+
+/* Everything unread of one author with a number below `bound`, 64 posts at a time. */
+static uint64_t mark_tie(struct view *view, struct tie *tie, uint32_t bound)
+{
+    uint64_t marked = 0;
+    while ((bound = tie_search(view, tie, SCOPE_INBOX, TIDINGS_UNREAD, bound))) {
+        struct readmap map;
+        uint32_t first = (bound - 1) / READMAP_POSTS * READMAP_POSTS;
+        tie_readmap(view, tie, first, &map);
+        uint64_t before = map.read;
+        uint64_t unread = spans_mask(tie->pair.spans, tie->pair.n_spans, first) &
+                          mask_below(bound - first) & ~head_deleted_mask(tie->head, first) & ~before;
+        readmap_mark_all(&map, unread, view->stamp);
+        tie_put_readmap(view, tie, first, &map, before);
+        marked += (uint64_t)__builtin_popcountll(unread);
+        bound = first;
+    }
+    if (marked)
+        tie_save(view, tie);
+    return marked;
+}
+
+static uint64_t mark_author(struct view *view, uint64_t fan, uint64_t author, uint64_t up_to)
+{
+    struct tie tie;
+    tie_load(view, fan, author, &tie);
+    tie_settle(view, &tie);
+    return mark_tie(view, &tie, head_posts_below(tie.head, up_to + 1));
+}
+
+static uint64_t mark_everything(struct view *view, uint64_t fan, uint64_t up_to)
+{
+    struct tie *ties;
+    size_t n = tie_list(view, fan, &ties);
+    uint64_t marked = 0;
+    /* All of them settle before the first change: it moves the memory that they were read from. */
+    for (size_t i = 0; i < n; i++)
+        tie_settle(view, &ties[i]);
+    for (size_t i = 0; i < n; i++)
+        if (tie_unread(view, &ties[i]))
+            marked += mark_tie(view, &ties[i], head_posts_below(ties[i].head, up_to + 1));
+    return marked;
+}
+
+static enum tidings_err mark_up_to(struct view *view, struct tidings_call *call)
+{
+    uint64_t fan = call->op->user_id, author = call->op->u.mark.author_id;
+    uint64_t up_to = call->op->u.mark.up_to;
+    /* Tokens come from answers, and those know no id as new as this operation's. */
+    if (up_to >= view->stamp) {
+        call->field = "up_to";
+        return TIDINGS_INVALID;
+    }
+    uint64_t marked =
+        author ? mark_author(view, fan, author, up_to) : mark_everything(view, fan, up_to);
+    if (marked && view->settings->read_events)
+        view_event(view, TIDINGS_EVENT_INBOX_READ, fan, author ? author : fan, 0, (int64_t)marked);
+    call->result[RESULT_MARKED] = marked;
+    return TIDINGS_OK;
+}
+
+enum tidings_err apply_mark_read(struct view *view, struct tidings_call *call)
+{
+    return call->op->u.mark.n_post_ids ? mark_ids(view, call, mark_read) : mark_up_to(view, call);
+}
+
+enum tidings_err apply_mark_unread(struct view *view, struct tidings_call *call)
+{
+    return mark_ids(view, call, mark_unread);
+}
+
+/* ---- Answering ------------------------------------------------------------------------------ */
+
+enum tidings_err answer_mark(struct view *view, struct reply *reply)
+{
+    reply->answer->u.mark.marked = reply->call->result[RESULT_MARKED];
+    reply->answer->u.mark.total = inbox_badge(view, reply->op->user_id);
+    return TIDINGS_OK;
+}
+
+enum tidings_err answer_open(struct view *view, struct reply *reply)
+{
+    struct tidings_post *post = &reply->answer->u.open.post;
+    struct tie *ties;
+    enum tidings_err err = view_whole_post(view, reply, reply->op->u.post.post_id, post);
+    if (err)
+        return err;
+    size_t n = tie_list(view, reply->op->user_id, &ties);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t unread = tie_unread(view, &ties[i]);
+        reply->answer->u.open.unread_total += unread;
+        if (ties[i].author == post->author_id)
+            reply->answer->u.open.unread_author = unread;
+    }
+    return TIDINGS_OK;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
+#include "domain/ids.h"
+#include "engine/local/local.h"
+
+void readers_init(struct readers *readers)
+{
+    pthread_mutex_init(&readers->mutex, NULL);
+    pthread_cond_init(&readers->returned, NULL);
+}
+
+static void snapshot_free(struct snapshot *snapshot)
+{
+    kv_reader_release(&snapshot->txn);
+    arena_release(&snapshot->scratch);
+    free(snapshot);
+}
+
+void readers_release(struct readers *readers)
+{
+    while (readers->idle) {
+        struct snapshot *snapshot = readers->idle;
+        readers->idle = snapshot->next;
+        snapshot_free(snapshot);
+    }
+    pthread_cond_destroy(&readers->returned);
+    pthread_mutex_destroy(&readers->mutex);
+}
+
+static enum tidings_err snapshot_new(struct local *local, struct snapshot **out)
+{
+    struct snapshot *snapshot = calloc(1, sizeof *snapshot);
+    if (!snapshot)
+        return TIDINGS_NO_MEMORY;
+    arena_init(&snapshot->scratch, SCRATCH_MEMORY_MAX);
+    enum tidings_err err = kv_reader_init(local->kv, &snapshot->txn);
+    if (!err) {
+        snapshot->place = heads_reader_new(local->heads);
+        if (!snapshot->place)
+            err = TIDINGS_NO_MEMORY;
+    }
+    if (err) {
+        snapshot_free(snapshot);
+        return err;
+    }
+    *out = snapshot;
+    return TIDINGS_OK;
+}
+
+/* An idle one, or NULL if a new one may be made; it is counted already. */
+static struct snapshot *take_idle(struct readers *readers, size_t most)
+{
+    pthread_mutex_lock(&readers->mutex);
+    while (!readers->idle && readers->made >= most)
+        pthread_cond_wait(&readers->returned, &readers->mutex);
+    struct snapshot *snapshot = readers->idle;
+    if (snapshot)
+        readers->idle = snapshot->next;
+    else
+        readers->made++;
+    pthread_mutex_unlock(&readers->mutex);
+    return snapshot;
+}
+
+static void give_back(struct readers *readers, struct snapshot *snapshot)
+{
+    pthread_mutex_lock(&readers->mutex);
+    if (snapshot) {
+        snapshot->next = readers->idle;
+        readers->idle = snapshot;
+    } else {
+        readers->made--;
+    }
+    pthread_cond_signal(&readers->returned);
+    pthread_mutex_unlock(&readers->mutex);
+}
+
+static void make_view(struct local *local, const struct tidings_op *op, struct snapshot *snapshot)
+{
+    uint64_t last_id = load_last_id(&snapshot->txn);
+    int64_t now_ms = local_now(local, op), newest_ms = id_time_ms(last_id);
+    snapshot->view = (struct view){
+        .txn = &snapshot->txn,
+        .heads = local->heads,
+        .settings = &local->settings,
+        .scratch = &snapshot->scratch,
+        .last_id = last_id,
+        .now_ms = now_ms > newest_ms ? now_ms : newest_ms,
+    };
+}
+
+enum tidings_err snapshot_take(struct local *local, const struct tidings_op *op,
+                               struct snapshot **out)
+{
+    struct snapshot *snapshot = take_idle(&local->readers, local->settings.readers_max);
+    if (!snapshot) {
+        enum tidings_err err = snapshot_new(local, &snapshot);
+        if (err) {
+            give_back(&local->readers, NULL);
+            return err;
+        }
+    }
+    /* Announced first: see heads.h. */
+    heads_enter(local->heads, snapshot->place);
+    enum tidings_err err = kv_reader_start(&snapshot->txn);
+    if (err) {
+        heads_leave(snapshot->place);
+        give_back(&local->readers, snapshot);
+        return err;
+    }
+    make_view(local, op, snapshot);
+    *out = snapshot;
+    return TIDINGS_OK;
+}
+
+void snapshot_return(struct local *local, struct snapshot *snapshot)
+{
+    kv_reader_stop(&snapshot->txn);
+    heads_leave(snapshot->place);
+    arena_clear(&snapshot->scratch);
+    give_back(&local->readers, snapshot);
+}

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/local/records.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/bytes.h"
+
+enum { VERSION_1 = 0x10, VERSION_MASK = 0xf0, FLAGS_MASK = 0x0f };
+
+/* The flags of a version 1 record; anything else makes the reader bad. */
+static uint8_t read_head(struct reader *r, uint8_t known_flags)
+{
+    uint8_t head = read_u8(r);
+    if ((head & VERSION_MASK) != VERSION_1 || (head & FLAGS_MASK & ~known_flags))
+        r->bad = true;
+    return head & FLAGS_MASK;
+}
+
+/* True if all went well and nothing is left over. */
+static bool read_end(const struct reader *r)
+{
+    return !r->bad && r->at == r->end;
+}
+
+static bool is_stamp(uint64_t id)
+{
+    return id >= 1 && id <= TIDINGS_ID_MAX;
+}
+
+static struct bytes read_block(struct reader *r)
+{
+    uint64_t n = read_varint(r);
+    const uint8_t *p = n <= reader_left(r) ? read_bytes(r, n) : NULL;
+    if (!p)
+        r->bad = true;
+    return p ? (struct bytes){p, n} : (struct bytes){NULL, 0};
+}
+
+static size_t put_block(uint8_t *to, struct bytes block)
+{
+    size_t n = put_varint(to, block.n);
+    if (block.n)
+        memcpy(to + n, block.p, block.n);
+    return n + block.n;
+}
+
+/* ---- A user --------------------------------------------------------------------------------- */
+
+size_t user_encode(const struct user_record *user, uint8_t to[USER_RECORD_MAX])
+{
+    size_t n = 0;
+    to[n++] = VERSION_1;
+#define X(field) n += put_varint(to + n, user->field);
+    USER_FIELDS(X)
+#undef X
+    return n;
+}
+
+bool user_decode(struct bytes from, struct user_record *user)
+{
+    struct reader r = reader_of(from.p, from.n);
+    read_head(&r, 0);
+#define X(field) user->field = read_varint(&r);
+    USER_FIELDS(X)
+#undef X
+    return read_end(&r);
+}
+
+/* ---- A profile ------------------------------------------------------------------------------ */
+
+struct bytes profile_encode(const struct profile_record *profile, struct arena *arena)
+{
+    uint8_t *to = arena_alloc(arena, 1 + 2 * VARINT_MAX + profile->name.n + profile->avatar.n);
+    if (!to)
+        return (struct bytes){NULL, 0};
+    size_t n = 0;
+    to[n++] = VERSION_1;
+    n += put_block(to + n, profile->name);
+    n += put_block(to + n, profile->avatar);
+    return (struct bytes){to, n};
+}
+
+bool profile_decode(struct bytes from, struct profile_record *profile)
+{
+    struct reader r = reader_of(from.p, from.n);
+    read_head(&r, 0);
+    profile->name = read_block(&r);
+    profile->avatar = read_block(&r);
+    return read_end(&r);
+}
+
+/* ---- A pair --------------------------------------------------------------------------------- */
+
+enum { PAIR_FOLLOWING = 1, PAIR_READS = 2 };
+
+/* Ranges as gap and length, each a varint; an open end is length 0. */
+static bool read_spans(struct reader *r, struct span *spans, size_t n)
+{
+    uint64_t end = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t start = end + read_varint32(r);
+        uint64_t length = read_varint32(r);
+        end = length ? start + length : SPAN_OPEN;
+        bool overflows = length && end >= SPAN_OPEN;
+        if (r->bad || overflows || start >= end || (i && start == spans[i - 1].end))
+            return false;
+        spans[i] = (struct span){(uint32_t)start, (uint32_t)end};
+    }
+    return true;
+}
+
+static size_t put_spans(uint8_t *to, const struct span *spans, size_t n)
+{
+    size_t used = 0;
+    uint32_t end = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool open = spans[i].end == SPAN_OPEN;
+        used += put_varint(to + used, spans[i].start - end);
+        used += put_varint(to + used, open ? 0 : spans[i].end - spans[i].start);
+        end = spans[i].end;
+    }
+    return used;
+}
+
+static void read_pair_counts(struct reader *r, struct pair *pair)
+{
+    pair->settled = read_varint32(r);
+    pair->reads_in = read_varint32(r);
+    pair->dead_in = read_varint32(r);
+    pair->reads_out = read_varint32(r);
+    pair->dead_out = read_varint32(r);
+    if (pair->dead_in > pair->reads_in || pair->dead_out > pair->reads_out)
+        r->bad = true;
+}
+
+static bool has_reads(const struct pair *pair)
+{
+    return pair->reads_in || pair->reads_out;
+}
+
+bool pair_decode(struct bytes from, struct arena *arena, struct pair *pair, uint32_t room)
+{
+    struct reader r = reader_of(from.p, from.n);
+    uint8_t flags = read_head(&r, PAIR_FOLLOWING | PAIR_READS);
+
+    pair->following = flags & PAIR_FOLLOWING;
+    pair->rank = pair->following ? read_id(&r) : 0;
+    pair->settled = pair->reads_in = pair->dead_in = pair->reads_out = pair->dead_out = 0;
+    if (flags & PAIR_READS)
+        read_pair_counts(&r, pair);
+    pair->n_spans = read_varint32(&r);
+    /* A span takes two bytes at least: no count can make us allocate more than we were given. */
+    if (r.bad || pair->n_spans > reader_left(&r) / 2)
+        return false;
+    pair->spans = pair->inline_spans;
+    if ((uint64_t)pair->n_spans + room > PAIR_INLINE_SPANS) {
+        pair->spans = arena_array(arena, (size_t)pair->n_spans + room, sizeof *pair->spans);
+        if (!pair->spans)
+            return false;
+    }
+    if (!read_spans(&r, pair->spans, pair->n_spans))
+        return false;
+    bool open = pair->n_spans && pair->spans[pair->n_spans - 1].end == SPAN_OPEN;
+    if (open != pair->following || (pair->following && !is_stamp(pair->rank)))
+        return false;
+    pair->skips = (struct bytes){r.at, reader_left(&r)};
+    return has_reads(pair) == !!(flags & PAIR_READS) && (has_reads(pair) || !pair->skips.n);
+}
+
+struct bytes pair_encode(const struct pair *pair, struct arena *arena)
+{
+    size_t most = 1 + ID_BYTES + 6 * VARINT_MAX + (size_t)pair->n_spans * 10 + pair->skips.n;
+    uint8_t *to = arena_alloc(arena, most);
+    size_t n = 0;
+    if (!to)
+        return (struct bytes){NULL, 0};
+
+    to[n++] = (uint8_t)(VERSION_1 | (pair->following ? PAIR_FOLLOWING : 0) |
+                        (has_reads(pair) ? PAIR_READS : 0));
+    if (pair->following) {
+        put_id(to + n, pair->rank);
+        n += ID_BYTES;
+    }
+    if (has_reads(pair)) {
+        n += put_varint(to + n, pair->settled);
+        n += put_varint(to + n, pair->reads_in);
+        n += put_varint(to + n, pair->dead_in);
+        n += put_varint(to + n, pair->reads_out);
+        n += put_varint(to + n, pair->dead_out);
+    }
+    n += put_varint(to + n, pair->n_spans);
+    n += put_spans(to + n, pair->spans, pair->n_spans);
+    if (has_reads(pair) && pair->skips.n) {
+        memcpy(to + n, pair->skips.p, pair->skips.n);
+        n += pair->skips.n;
+    }
+    return (struct bytes){to, n};
+}
+
+bool pair_skips(const struct pair *pair, struct skips *skips)
+{
+    struct reader r = reader_of(pair->skips.p, pair->skips.n);
+    skips->n = 0;
+    if (!pair->skips.n)
+        return true;
+    size_t n = read_u8(&r);
+    if (n > PAIR_SKIPS_MAX || !read_spans(&r, skips->at, n) || !read_end(&r))
+        return false;
+    skips->n = n;
+    return true;
+}
+
+void pair_set_skips(struct pair *pair, const struct skips *skips, uint8_t to[SKIPS_BYTES_MAX])
+{
+    assert(skips->n <= PAIR_SKIPS_MAX);
+    pair->skips = (struct bytes){to, 0};
+    if (!skips->n)
+        return;
+    to[0] = (uint8_t)skips->n;
+    pair->skips.n = 1 + put_spans(to + 1, skips->at, skips->n);
+}
+
+/* ---- 64 posts' read state ------------------------------------------------------------------- */
+
+/* In the history: none of the read ones without either flag, all of them with READMAP_ALL. */
+enum { READMAP_ALL = 1, READMAP_SOME = 2, READMAP_LATE = 4 };
+
+/* Stamps of the bits set, as runs of equal ones: a bulk mark takes one run, however many posts. */
+static size_t put_stamps(uint8_t *to, uint64_t bits, const uint64_t *stamps)
+{
+    size_t n = 0;
+    while (bits) {
+        uint64_t stamp = stamps[__builtin_ctzll(bits)];
+        uint8_t run = 0;
+        for (; bits && stamps[__builtin_ctzll(bits)] == stamp; bits &= bits - 1)
+            run++;
+        to[n++] = run;
+        put_id(to + n, stamp);
+        n += ID_BYTES;
+    }
+    return n;
+}
+
+static void read_stamps(struct reader *r, uint64_t bits, uint64_t *stamps)
+{
+    while (bits && !r->bad) {
+        uint8_t run = read_u8(r);
+        uint64_t stamp = read_id(r);
+        if (!run || run > __builtin_popcountll(bits) || !is_stamp(stamp)) {
+            r->bad = true;
+            return;
+        }
+        for (; run; run--, bits &= bits - 1)
+            stamps[__builtin_ctzll(bits)] = stamp;
+    }
+}
+
+size_t readmap_encode(const struct readmap *map, uint8_t to[READMAP_RECORD_MAX])
+{
+    uint8_t flags = 0;
+    if (map->history)
+        flags = map->history == map->read ? READMAP_ALL : READMAP_SOME;
+    if (map->late)
+        flags |= READMAP_LATE;
+
+    size_t n = 0;
+    to[n++] = VERSION_1 | flags;
+    put_u64(to + n, map->read);
+    n += 8;
+    if (flags & READMAP_SOME) {
+        put_u64(to + n, map->history);
+        n += 8;
+    }
+    if (flags & READMAP_LATE) {
+        put_u64(to + n, map->late);
+        n += 8;
+    }
+    n += put_stamps(to + n, map->read, map->read_stamp);
+    n += put_stamps(to + n, map->late, map->late_stamp);
+    return n;
+}
+
+bool readmap_decode(struct bytes from, struct readmap *map)
+{
+    struct reader r = reader_of(from.p, from.n);
+    uint8_t flags = read_head(&r, READMAP_ALL | READMAP_SOME | READMAP_LATE);
+    map->read = read_u64(&r);
+    map->history = flags & READMAP_ALL ? map->read : 0;
+    if (flags & READMAP_SOME)
+        map->history = read_u64(&r);
+    map->late = flags & READMAP_LATE ? read_u64(&r) : 0;
+    if (!map->read || (map->history & ~map->read) || (map->late & ~map->history))
+        return false;
+    read_stamps(&r, map->read, map->read_stamp);
+    read_stamps(&r, map->late, map->late_stamp);
+    return read_end(&r);
+}
+
+bool readmap_decode_bits(struct bytes from, uint64_t *read)
+{
+    struct reader r = reader_of(from.p, from.n);
+    read_head(&r, READMAP_ALL | READMAP_SOME | READMAP_LATE);
+    *read = read_u64(&r);
+    return !r.bad;
+}
+
+/* ---- A post --------------------------------------------------------------------------------- */
+
+enum { POST_DELETED = 1 };
+
+struct bytes post_encode(const struct post_record *post, struct arena *arena)
+{
+    size_t most = 2 + ID_BYTES + 5 * VARINT_MAX + post->title.n + post->excerpt.n;
+    uint8_t *to = arena_alloc(arena, most);
+    size_t n = 0;
+    if (!to)
+        return (struct bytes){NULL, 0};
+    to[n++] = VERSION_1 | (post->deleted ? POST_DELETED : 0);
+    to[n++] = (uint8_t)post->kind;
+    put_id(to + n, post->author);
+    n += ID_BYTES;
+    n += put_varint(to + n, post->seq);
+    n += put_varint(to + n, post->edited);
+    n += put_varint(to + n, post->removed);
+    n += put_block(to + n, post->title);
+    n += put_block(to + n, post->excerpt);
+    return (struct bytes){to, n};
+}
+
+bool post_decode(struct bytes from, struct post_record *post)
+{
+    struct reader r = reader_of(from.p, from.n);
+    post->deleted = read_head(&r, POST_DELETED) & POST_DELETED;
+    uint8_t kind = read_u8(&r);
+    post->kind = (enum tidings_post_kind)kind;
+    post->author = read_id(&r);
+    post->seq = read_varint32(&r);
+    post->edited = read_varint(&r);
+    post->removed = read_varint(&r);
+    post->title = read_block(&r);
+    post->excerpt = read_block(&r);
+    return read_end(&r) && kind >= TIDINGS_NOTE && kind <= TIDINGS_STORY && is_stamp(post->author) &&
+           post->deleted == (post->removed != 0);
+}
+
+/* ---- An event ------------------------------------------------------------------------------- */
+
+static uint64_t zigzag(int64_t value)
+{
+    return ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
+}
+
+static int64_t unzigzag(uint64_t value)
+{
+    return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
+}
+
+size_t event_encode(const struct tidings_event *event, uint8_t to[EVENT_RECORD_MAX])
+{
+    size_t n = 0;
+    to[n++] = VERSION_1;
+    to[n++] = (uint8_t)event->type;
+    n += put_varint(to + n, event->actor_user_id);
+    n += put_varint(to + n, event->target_id);
+    n += put_varint(to + n, event->author_id);
+    n += put_varint(to + n, zigzag(event->delta));
+    return n;
+}
+
+bool event_decode(struct bytes from, struct tidings_event *event)
+{
+    struct reader r = reader_of(from.p, from.n);
+    read_head(&r, 0);
+    event->type = (enum tidings_event_type)read_u8(&r);
+    event->actor_user_id = read_varint(&r);
+    event->target_id = read_varint(&r);
+    event->author_id = read_varint(&r);
+    event->delta = unzigzag(read_varint(&r));
+    return read_end(&r) && event->type != TIDINGS_EVENT_NONE && tidings_event_name(event->type);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Values of the tables: structs to bytes and back. Every record begins with a byte whose high half is
+ * its version and whose low half holds flags. Decoders take any bytes: they answer false rather than
+ * trust a length, a count or an order. docs/FORMAT.md is the same list in prose.
+ */
+#ifndef LOCAL_RECORDS_H
+#define LOCAL_RECORDS_H
+
+#include "base/arena.h"
+#include "domain/readmap.h"
+#include "domain/spans.h"
+#include "engine/local/kv.h"
+
+/* ---- A user: counters and small facts ------------------------------------------------------- */
+
+/* field: the counters of SPEC section 2 in its order, then the rest */
+#define USER_FIELDS(X)                                                                             \
+    X(following)                                                                                   \
+    X(followers)                                                                                   \
+    X(posts)                                                                                       \
+    X(liked_posts)                                                                                 \
+    X(faved_posts)                                                                                 \
+    X(likes_received)                                                                              \
+    X(favs_received)                                                                               \
+    X(follow_full_at)  /* the follow bucket; see domain/bucket.h */                                \
+    X(history_cleared) /* stamp: history entries up to it are gone */
+
+struct user_record {
+#define X(field) uint64_t field;
+    USER_FIELDS(X)
+#undef X
+};
+
+enum { USER_RECORD_MAX = 1 + 10 * 9 };
+
+size_t user_encode(const struct user_record *user, uint8_t to[USER_RECORD_MAX]);
+bool user_decode(struct bytes from, struct user_record *user);
+
+/* ---- A profile ------------------------------------------------------------------------------ */
+
+struct profile_record {
+    struct bytes name;
+    struct bytes avatar;
+};
+
+struct bytes profile_encode(const struct profile_record *profile, struct arena *arena);
+bool profile_decode(struct bytes from, struct profile_record *profile);
+
+/* ---- A pair: what one fan has to do with one author ----------------------------------------- */
+
+enum { PAIR_INLINE_SPANS = 3, PAIR_SKIPS_MAX = 16 };
+
+/*
+ * D is the set of the author's deleted posts; the first `settled` deletions are accounted for in the
+ * dead_ counts, later ones must be looked up. See domain in docs/ARCHITECTURE.md.
+ */
+struct pair {
+    bool following;
+    uint64_t rank;       /* id of the following operation, if following: its place in the lists */
+    uint32_t settled;    /* deletions accounted for; 0 while nothing is read */
+    uint32_t reads_in;   /* posts read, among those delivered */
+    uint32_t dead_in;    /* of these, deleted */
+    uint32_t reads_out;  /* posts read, not delivered */
+    uint32_t dead_out;   /* of these, deleted */
+    uint32_t n_spans;    /* delivered; the last is open if following */
+    struct span *spans;  /* inline, or in the arena of the decoder */
+    struct span inline_spans[PAIR_INLINE_SPANS];
+    struct bytes skips;  /* encoded; see pair_skips */
+};
+
+/*
+ * The spans may point into the struct itself: do not copy a decoded pair. What does not fit goes to the
+ * arena; `from` must outlive the skips. room is how many spans more the caller may add.
+ */
+bool pair_decode(struct bytes from, struct arena *arena, struct pair *pair, uint32_t room);
+
+/* Answers {NULL, 0} if memory is short. */
+struct bytes pair_encode(const struct pair *pair, struct arena *arena);
+
+/*
+ * Chunks of 64 posts of which every one is read or deleted: a hint that lets a search for the unread
+ * pass them by. A chunk that could be here and is not costs time only.
+ */
+struct skips {
+    size_t n;
+    struct span at[PAIR_SKIPS_MAX + 1];
+};
+
+bool pair_skips(const struct pair *pair, struct skips *skips);
+
+/* `to` must have room for SKIPS_BYTES_MAX and stay until the pair is encoded. */
+enum { SKIPS_BYTES_MAX = 1 + PAIR_SKIPS_MAX * 2 * 5 };
+void pair_set_skips(struct pair *pair, const struct skips *skips, uint8_t to[SKIPS_BYTES_MAX]);
+
+/* ---- 64 posts' read state ------------------------------------------------------------------- */
+
+enum { READMAP_RECORD_MAX = 1 + 3 * 8 + 2 * READMAP_POSTS * (1 + 7) };
+
+size_t readmap_encode(const struct readmap *map, uint8_t to[READMAP_RECORD_MAX]);
+bool readmap_decode(struct bytes from, struct readmap *map);
+
+/* Only which are read: for searches that need no times. */
+bool readmap_decode_bits(struct bytes from, uint64_t *read);
+
+/* ---- A post --------------------------------------------------------------------------------- */
+
+struct post_record {
+    bool deleted;
+    enum tidings_post_kind kind;
+    uint64_t author;
+    uint32_t seq;     /* its number among the author's posts */
+    uint64_t edited;  /* stamp, or 0 */
+    uint64_t removed; /* stamp of the deleting, or 0 */
+    struct bytes title;
+    struct bytes excerpt;
+};
+
+struct bytes post_encode(const struct post_record *post, struct arena *arena);
+bool post_decode(struct bytes from, struct post_record *post);
+
+/* ---- An event ------------------------------------------------------------------------------- */
+
+enum { EVENT_RECORD_MAX = 2 + 3 * 10 + 10 };
+
+/* All but the event's id, which is its key, and its time, which is in the id. */
+size_t event_encode(const struct tidings_event *event, uint8_t to[EVENT_RECORD_MAX]);
+bool event_decode(struct bytes from, struct tidings_event *event);
+
+#endif

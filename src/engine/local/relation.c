@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who follows whom. The pair in the fan's rows is the truth; the author's followers are an index on it,
+ * newest first by rank, the id of the following operation. The followed are few (a setting bounds them) and
+ * lie side by side, so their list is made by sorting and needs no index.
+ */
+#include <stdlib.h>
+
+#include "domain/bucket.h"
+#include "domain/ids.h"
+#include "engine/local/ops.h"
+#include "engine/local/tie.h"
+
+enum { RESULT_CHANGED, RESULT_PURGED }; /* call->result; a refused call's is the wait */
+
+/* ---- Changing ------------------------------------------------------------------------------- */
+
+/* Services and admins are free of it. */
+static enum tidings_err take_token(struct view *view, struct tidings_call *call,
+                                   struct user_record *user)
+{
+    if (call->op->role != TIDINGS_ROLE_USER)
+        return TIDINGS_OK;
+    struct bucket_rule rule = {
+        .burst = (int64_t)view->settings->follow_burst,
+        .refill_ms = (int64_t)view->settings->follow_refill_ms,
+    };
+    int64_t full_at = (int64_t)user->follow_full_at, wait;
+    if (!bucket_take(&rule, view->now_ms, &full_at, &wait)) {
+        call->result[0] = (uint64_t)wait;
+        return TIDINGS_RATE_LIMITED;
+    }
+    user->follow_full_at = (uint64_t)full_at;
+    return TIDINGS_OK;
+}
+
+/* Both users' counts and the index, from not following to following (+1) or back (-1). */
+static void count_relation(struct view *view, struct user_record *fan, const struct tie *tie,
+                           uint64_t rank, int delta)
+{
+    struct user_record author = view_user(view, tie->author);
+    struct key key = key_follower(tie->author, rank);
+    view_add(view, &fan->following, delta);
+    view_add(view, &author.followers, delta);
+    view_put_user(view, tie->author, &author);
+    if (delta > 0) {
+        uint8_t value[ID_BYTES];
+        put_id(value, tie->fan);
+        kv_put(view->txn, TABLE_FOLLOWER, &key, value, sizeof value);
+    } else {
+        kv_del(view->txn, TABLE_FOLLOWER, &key);
+    }
+}
+
+/* A new span from the author's next post on, or the last one again if nothing came in between. */
+static void open_span(struct tie *tie, uint64_t rank)
+{
+    struct pair *pair = &tie->pair;
+    size_t n = pair->n_spans;
+    spans_add(pair->spans, &n, (struct span){tie->head->n_posts, SPAN_OPEN});
+    pair->n_spans = (uint32_t)n;
+    pair->following = true;
+    pair->rank = rank;
+}
+
+static void close_span(struct tie *tie)
+{
+    struct pair *pair = &tie->pair;
+    struct span *last = &pair->spans[pair->n_spans - 1];
+    last->end = tie->head->n_posts;
+    if (last->start == last->end)
+        pair->n_spans--;
+    pair->following = false;
+    pair->rank = 0;
+}
+
+enum tidings_err apply_follow(struct view *view, struct tidings_call *call)
+{
+    uint64_t fan = call->op->user_id, author = call->op->u.relation.user_id;
+    struct user_record user = view_user(view, fan);
+    struct tie tie;
+
+    enum tidings_err err = take_token(view, call, &user);
+    if (err)
+        return err;
+    tie_load(view, fan, author, &tie);
+    bool changed = !tie.pair.following;
+    if (changed && user.following >= view->settings->following_max)
+        return TIDINGS_FOLLOWING_LIMIT;
+
+    if (changed) {
+        tie_settle(view, &tie);
+        open_span(&tie, view->stamp);
+        tie_save(view, &tie);
+        count_relation(view, &user, &tie, view->stamp, +1);
+        view_event(view, TIDINGS_EVENT_FOLLOW_CREATED, fan, author, 0, +1);
+    }
+    view_put_user(view, fan, &user);
+    call->result[RESULT_CHANGED] = changed;
+    return TIDINGS_OK;
+}
+
+/* What was read stays read, but no longer counts as delivered. */
+static uint64_t purge(struct tie *tie)
+{
+    struct pair *pair = &tie->pair;
+    uint64_t purged = tie_delivered(tie);
+    pair->n_spans = 0;
+    pair->reads_out += pair->reads_in;
+    pair->dead_out += pair->dead_in;
+    pair->reads_in = pair->dead_in = 0;
+    return purged;
+}
+
+enum tidings_err apply_unfollow(struct view *view, struct tidings_call *call)
+{
+    uint64_t fan = call->op->user_id, author = call->op->u.relation.user_id;
+    struct user_record user = view_user(view, fan);
+    struct tie tie;
+
+    enum tidings_err err = take_token(view, call, &user);
+    if (err)
+        return err;
+    tie_load(view, fan, author, &tie);
+    bool changed = tie.pair.following;
+    bool purges = call->op->u.relation.purge_inbox && tie.pair.n_spans;
+    uint64_t rank = tie.pair.rank, purged = 0;
+
+    if (changed || purges) {
+        tie_settle(view, &tie);
+        if (changed)
+            close_span(&tie);
+        if (purges)
+            purged = purge(&tie);
+        tie_save(view, &tie);
+    }
+    if (changed) {
+        count_relation(view, &user, &tie, rank, -1);
+        view_event(view, TIDINGS_EVENT_FOLLOW_CANCELED, fan, author, 0, -1);
+    }
+    if (purged)
+        view_event(view, TIDINGS_EVENT_INBOX_PURGED, fan, author, 0, -(int64_t)purged);
+    view_put_user(view, fan, &user);
+    call->result[RESULT_CHANGED] = changed;
+    call->result[RESULT_PURGED] = purged;
+    return TIDINGS_OK;
+}
+
+/* ---- Answering ------------------------------------------------------------------------------ */
+
+static bool follows(struct view *view, uint64_t fan, uint64_t author)
+{
+    struct tie tie;
+    tie_load(view, fan, author, &tie);
+    return tie.pair.following;
+}
+
+enum tidings_err answer_follow(struct view *view, struct reply *reply)
+{
+    uint64_t fan = reply->op->user_id, author = reply->op->u.relation.user_id;
+    reply->answer->u.relation.changed = reply->call->result[RESULT_CHANGED];
+    reply->answer->u.relation.following = true;
+    reply->answer->u.relation.mutual = follows(view, author, fan);
+    return TIDINGS_OK;
+}
+
+enum tidings_err answer_unfollow(struct view *view, struct reply *reply)
+{
+    (void)view;
+    reply->answer->u.relation.changed = reply->call->result[RESULT_CHANGED];
+    reply->answer->u.relation.purged = reply->call->result[RESULT_PURGED];
+    return TIDINGS_OK;
+}
+
+enum tidings_err answer_status(struct view *view, struct reply *reply)
+{
+    uint64_t viewer = reply->op->user_id, other = reply->op->u.relation.user_id;
+    bool following = follows(view, viewer, other);
+    bool followed_by = follows(view, other, viewer);
+    reply->answer->u.status.following = following;
+    reply->answer->u.status.followed_by = followed_by;
+    reply->answer->u.status.mutual = following && followed_by;
+    return TIDINGS_OK;
+}
+
+/* ---- Lists ---------------------------------------------------------------------------------- */
+
+struct follow {
+    uint64_t rank;
+    uint64_t user;
+};
+
+static void fill_row(struct view *view, struct reply *reply, const struct follow *follow)
+{
+    struct tidings_user_row *row = &reply->answer->u.users.rows[reply->answer->u.users.n++];
+    *row = (struct tidings_user_row){.user_id = follow->user, .since = id_time_ms(follow->rank)};
+    view_profile(view, follow->user, reply->arena, &row->name, &row->avatar);
+}
+
+/* Room for a page of rows; its length. */
+static size_t begin_rows(struct view *view, struct reply *reply)
+{
+    size_t limit = view_limit(view, &reply->op->u.users.page);
+    reply->answer->u.users.rows =
+        view_array(view, reply->arena, limit, sizeof *reply->answer->u.users.rows);
+    return view_failed(view) ? 0 : limit;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    uint64_t x = ((const struct follow *)a)->rank, y = ((const struct follow *)b)->rank;
+    return (x < y) - (x > y);
+}
+
+enum tidings_err answer_following(struct view *view, struct reply *reply)
+{
+    uint64_t after = reply->op->u.users.page.after.a;
+    struct tie *ties;
+    size_t limit = begin_rows(view, reply);
+    size_t n_ties = tie_list(view, reply->op->u.users.user_id, &ties);
+    struct follow *follows = view_array(view, view->scratch, n_ties, sizeof *follows);
+    size_t n = 0;
+    if (view_failed(view))
+        return TIDINGS_OK;
+
+    for (size_t i = 0; i < n_ties; i++)
+        if (ties[i].pair.following && (!after || ties[i].pair.rank < after))
+            follows[n++] = (struct follow){ties[i].pair.rank, ties[i].author};
+    qsort(follows, n, sizeof *follows, newest_first);
+    for (size_t i = 0; i < n && i < limit; i++)
+        fill_row(view, reply, &follows[i]);
+    if (n > limit)
+        reply->answer->u.users.next.a = follows[limit - 1].rank;
+    return TIDINGS_OK;
+}
+
+enum tidings_err answer_followers(struct view *view, struct reply *reply)
+{
+    uint64_t author = reply->op->u.users.user_id, after = reply->op->u.users.page.after.a;
+    struct key prefix = key_id(author);
+    struct key from = after ? key_follower(author, after - 1) : prefix;
+    struct bytes key, value;
+    struct follow follow = {0};
+    size_t limit = begin_rows(view, reply);
+
+    bool found = kv_seek(view->txn, TABLE_FOLLOWER, &from, &key, &value);
+    for (; found && key_has_prefix(key, &prefix);
+         found = kv_next(view->txn, TABLE_FOLLOWER, &key, &value)) {
+        if (key.n != 2 * ID_BYTES || value.n != ID_BYTES) {
+            view_corrupt(view);
+            break;
+        }
+        if (reply->answer->u.users.n == limit) {
+            reply->answer->u.users.next.a = follow.rank;
+            break;
+        }
+        follow = (struct follow){get_id_descending(key.p + ID_BYTES), get_id(value.p)};
+        fill_row(view, reply, &follow);
+    }
+    return TIDINGS_OK;
+}

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/local/tie.h"
+
+#include <string.h>
+
+/* ---- Loading -------------------------------------------------------------------------------- */
+
+/* Room for one more span: a follow adds at most one. */
+static void decode(struct view *view, struct bytes value, uint64_t fan, uint64_t author,
+                   enum user_row row, struct tie *tie)
+{
+    tie->fan = fan;
+    tie->author = author;
+    tie->stored = row;
+    tie->skips = NULL;
+    tie->head = view_head(view, author);
+    if (pair_decode(value, view->scratch, &tie->pair, 1))
+        return;
+    view_corrupt(view);
+    tie->pair = (struct pair){.spans = NULL};
+}
+
+static bool load_row(struct view *view, uint64_t fan, uint64_t author, enum user_row row,
+                     struct tie *tie)
+{
+    struct key key = key_pair(fan, row, author);
+    struct bytes value;
+    if (!kv_get(view->txn, TABLE_USER, &key, &value))
+        return false;
+    decode(view, value, fan, author, row, tie);
+    return true;
+}
+
+void tie_load(struct view *view, uint64_t fan, uint64_t author, struct tie *tie)
+{
+    if (load_row(view, fan, author, ROW_INBOX, tie) ||
+        load_row(view, fan, author, ROW_OUTSIDE, tie))
+        return;
+    *tie = (struct tie){.fan = fan, .author = author, .head = view_head(view, author)};
+    tie->pair.spans = tie->pair.inline_spans;
+}
+
+struct stored_pair {
+    uint64_t author;
+    struct bytes value;
+};
+
+/* All pairs of the fan as they lie in the table. Asks for each author's head ahead of its use. */
+static size_t collect(struct view *view, uint64_t fan, struct stored_pair **out)
+{
+    enum { FIRST = 256 };
+    size_t n = 0, room = FIRST;
+    struct stored_pair *pairs = view_array(view, view->scratch, room, sizeof *pairs);
+    struct key prefix = key_row(fan, ROW_INBOX);
+    struct bytes key, value;
+    bool found = pairs && kv_seek(view->txn, TABLE_USER, &prefix, &key, &value);
+
+    for (; found && key_has_prefix(key, &prefix);
+         found = kv_next(view->txn, TABLE_USER, &key, &value)) {
+        if (n == room) {
+            struct stored_pair *grown =
+                view_array(view, view->scratch, room * 2, sizeof *pairs);
+            if (!grown)
+                return 0;
+            memcpy(grown, pairs, n * sizeof *pairs);
+            pairs = grown;
+            room *= 2;
+        }
+        if (key.n != (size_t)prefix.n + ID_BYTES) {
+            view_corrupt(view);
+            return 0;
+        }
+        uint64_t author = get_id(key.p + prefix.n);
+        heads_prefetch(view->heads, author);
+        pairs[n++] = (struct stored_pair){author, value};
+    }
+    *out = pairs;
+    return view_failed(view) ? 0 : n;
+}
+
+size_t tie_list(struct view *view, uint64_t fan, struct tie **out)
+{
+    struct stored_pair *pairs;
+    size_t n = collect(view, fan, &pairs);
+    struct tie *ties = n ? view_array(view, view->scratch, n, sizeof *ties) : NULL;
+    if (!ties)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        decode(view, pairs[i].value, fan, pairs[i].author, ROW_INBOX, &ties[i]);
+    *out = ties;
+    return view_failed(view) ? 0 : n;
+}
+
+/* ---- Read maps ------------------------------------------------------------------------------ */
+
+static bool get_readmap(struct view *view, const struct tie *tie, uint32_t chunk,
+                        struct bytes *value)
+{
+    if (!tie->pair.reads_in && !tie->pair.reads_out)
+        return false;
+    struct key key = key_readmap(tie->fan, tie->author, chunk);
+    return kv_get(view->txn, TABLE_USER, &key, value);
+}
+
+static uint64_t read_bits(struct view *view, const struct tie *tie, uint32_t chunk)
+{
+    struct bytes value;
+    uint64_t bits = 0;
+    if (get_readmap(view, tie, chunk, &value) && !readmap_decode_bits(value, &bits))
+        view_corrupt(view);
+    return bits;
+}
+
+void tie_readmap(struct view *view, const struct tie *tie, uint32_t seq, struct readmap *map)
+{
+    struct bytes value;
+    map->read = map->history = map->late = 0;
+    if (get_readmap(view, tie, seq / READMAP_POSTS, &value) && !readmap_decode(value, map))
+        view_corrupt(view);
+}
+
+uint64_t tie_read_stamp(struct view *view, const struct tie *tie, uint32_t seq)
+{
+    struct readmap map;
+    tie_readmap(view, tie, seq, &map);
+    return readmap_has(map.read, seq % READMAP_POSTS) ? map.read_stamp[seq % READMAP_POSTS] : 0;
+}
+
+/* ---- Counting ------------------------------------------------------------------------------- */
+
+bool tie_has(const struct tie *tie, uint32_t seq)
+{
+    return spans_has(tie->pair.spans, tie->pair.n_spans, seq);
+}
+
+uint64_t tie_delivered(const struct tie *tie)
+{
+    return spans_count(tie->pair.spans, tie->pair.n_spans, tie->head->n_posts);
+}
+
+static uint64_t delivered_and_deleted(const struct tie *tie)
+{
+    uint64_t count = 0;
+    if (!tie->head->n_deleted)
+        return 0;
+    for (size_t i = 0; i < tie->pair.n_spans; i++)
+        count += head_deleted_below(tie->head, tie->pair.spans[i].end) -
+                 head_deleted_below(tie->head, tie->pair.spans[i].start);
+    return count;
+}
+
+/* Posts that were read and deleted later than the pair was settled: among those delivered, and not. */
+static void count_unsettled(struct view *view, const struct tie *tie, uint32_t *in, uint32_t *out)
+{
+    const struct head *head = tie->head;
+    *in = *out = 0;
+    if (!tie->pair.reads_in && !tie->pair.reads_out)
+        return;
+    uint32_t chunk = UINT32_MAX;
+    uint64_t bits = 0;
+    for (uint32_t i = tie->pair.settled; i < head->n_deleted; i++) {
+        uint32_t seq = head->deleted[i];
+        if (seq / READMAP_POSTS != chunk) {
+            chunk = seq / READMAP_POSTS;
+            bits = read_bits(view, tie, chunk);
+        }
+        if (readmap_has(bits, seq % READMAP_POSTS))
+            ++*(tie_has(tie, seq) ? in : out);
+    }
+}
+
+uint64_t tie_unread(struct view *view, const struct tie *tie)
+{
+    uint32_t in, out;
+    count_unsettled(view, tie, &in, &out);
+    uint64_t delivered = tie_delivered(tie);
+    uint64_t settled = delivered_and_deleted(tie) + tie->pair.reads_in - tie->pair.dead_in - in;
+    if (settled > delivered) {
+        view_corrupt(view);
+        return 0;
+    }
+    return delivered - settled;
+}
+
+uint64_t tie_read_alive(struct view *view, const struct tie *tie)
+{
+    uint32_t in, out;
+    count_unsettled(view, tie, &in, &out);
+    uint64_t reads = (uint64_t)tie->pair.reads_in + tie->pair.reads_out;
+    uint64_t dead = (uint64_t)tie->pair.dead_in + in + tie->pair.dead_out + out;
+    if (dead > reads) {
+        view_corrupt(view);
+        return 0;
+    }
+    return reads - dead;
+}
+
+/* ---- Searching ------------------------------------------------------------------------------ */
+
+static struct skips *skips_of(struct view *view, struct tie *tie)
+{
+    if (tie->skips)
+        return tie->skips;
+    tie->skips = view_array(view, view->scratch, 1, sizeof *tie->skips);
+    if (tie->skips && !pair_skips(&tie->pair, tie->skips)) {
+        view_corrupt(view);
+        tie->skips->n = 0;
+    }
+    return tie->skips;
+}
+
+static uint64_t scope_mask(const struct tie *tie, enum scope scope, uint32_t first)
+{
+    if (scope == SCOPE_INBOX)
+        return spans_mask(tie->pair.spans, tie->pair.n_spans, first);
+    return ~head_deleted_mask(tie->head, first);
+}
+
+static uint32_t scope_top(const struct tie *tie, enum scope scope, uint32_t bound)
+{
+    if (scope == SCOPE_INBOX)
+        return spans_top(tie->pair.spans, tie->pair.n_spans, bound);
+    return bound;
+}
+
+static uint32_t highest(uint64_t mask, uint32_t first)
+{
+    return first + 64 - (uint32_t)__builtin_clzll(mask);
+}
+
+static uint32_t search_all(const struct tie *tie, enum scope scope, uint32_t bound)
+{
+    while ((bound = scope_top(tie, scope, bound))) {
+        uint32_t first = (bound - 1) / 64 * 64;
+        uint64_t mask = scope_mask(tie, scope, first) & mask_below(bound - first);
+        if (mask)
+            return highest(mask, first);
+        bound = first;
+    }
+    return 0;
+}
+
+static uint32_t search_unread(struct view *view, struct tie *tie, enum scope scope, uint32_t bound)
+{
+    const struct skips *skips = skips_of(view, tie);
+    while (skips && (bound = scope_top(tie, scope, bound))) {
+        uint32_t chunk = (bound - 1) / READMAP_POSTS;
+        uint32_t first = chunk * READMAP_POSTS;
+        const struct span *skip = spans_find(skips->at, skips->n, chunk);
+        if (skip) {
+            bound = skip->start * READMAP_POSTS;
+            continue;
+        }
+        uint64_t mask = scope_mask(tie, scope, first) & mask_below(bound - first) &
+                        ~head_deleted_mask(tie->head, first);
+        if (mask)
+            mask &= ~read_bits(view, tie, chunk);
+        if (mask)
+            return highest(mask, first);
+        bound = first;
+    }
+    return 0;
+}
+
+static uint32_t search_read(struct view *view, const struct tie *tie, enum scope scope,
+                            uint32_t bound)
+{
+    struct key prefix = key_pair(tie->fan, ROW_READMAP, tie->author);
+    struct key from = key_readmap(tie->fan, tie->author, (bound + READMAP_POSTS - 1) / READMAP_POSTS);
+    struct bytes key, value;
+    if (!bound || (!tie->pair.reads_in && !tie->pair.reads_out))
+        return 0;
+    bool found = kv_seek_below(view->txn, TABLE_USER, &from, &key, &value);
+    for (; found && key_has_prefix(key, &prefix);
+         found = kv_prev(view->txn, TABLE_USER, &key, &value)) {
+        uint64_t bits;
+        if (key.n != from.n || !readmap_decode_bits(value, &bits)) {
+            view_corrupt(view);
+            return 0;
+        }
+        uint32_t first = get_u32(key.p + prefix.n) * READMAP_POSTS;
+        bits &= scope_mask(tie, scope, first);
+        if (bound - first < READMAP_POSTS)
+            bits &= mask_below(bound - first);
+        if (bits)
+            return highest(bits, first);
+    }
+    return 0;
+}
+
+uint32_t tie_search(struct view *view, struct tie *tie, enum scope scope,
+                    enum tidings_filter filter, uint32_t bound)
+{
+    if (bound > tie->head->n_posts)
+        bound = tie->head->n_posts;
+    switch (filter) {
+    case TIDINGS_ALL:
+        return search_all(tie, scope, bound);
+    case TIDINGS_UNREAD:
+        return search_unread(view, tie, scope, bound);
+    case TIDINGS_READ:
+        return search_read(view, tie, scope, bound);
+    }
+    return 0;
+}
+
+/* ---- Changing ------------------------------------------------------------------------------- */
+
+void tie_settle(struct view *view, struct tie *tie)
+{
+    uint32_t in, out;
+    skips_of(view, tie); /* now: the stored bytes do not outlive the first put */
+    count_unsettled(view, tie, &in, &out);
+    tie->pair.dead_in += in;
+    tie->pair.dead_out += out;
+    tie->pair.settled = tie->head->n_deleted;
+}
+
+static enum user_row belongs_to(const struct pair *pair)
+{
+    if (pair->n_spans)
+        return ROW_INBOX;
+    return pair->reads_in || pair->reads_out ? ROW_OUTSIDE : 0;
+}
+
+void tie_save(struct view *view, struct tie *tie)
+{
+    enum user_row row = belongs_to(&tie->pair);
+    uint8_t bytes[SKIPS_BYTES_MAX];
+    if (tie->skips)
+        pair_set_skips(&tie->pair, tie->skips, bytes);
+    struct bytes value = pair_encode(&tie->pair, view->scratch);
+    if (!value.p) {
+        kv_fail(view->txn, TIDINGS_NO_MEMORY);
+        return;
+    }
+    if (tie->stored && tie->stored != row) {
+        struct key key = key_pair(tie->fan, tie->stored, tie->author);
+        kv_del(view->txn, TABLE_USER, &key);
+    }
+    if (row) {
+        struct key key = key_pair(tie->fan, row, tie->author);
+        kv_put(view->txn, TABLE_USER, &key, value.p, value.n);
+    }
+    tie->stored = row;
+}
+
+/* At the limit the shortest run makes room: a hint lost costs time only. */
+static void add_skip(struct skips *skips, uint32_t chunk)
+{
+    spans_add(skips->at, &skips->n, (struct span){chunk, chunk + 1});
+    if (skips->n <= PAIR_SKIPS_MAX)
+        return;
+    size_t shortest = 0;
+    for (size_t i = 1; i < skips->n; i++)
+        if (skips->at[i].end - skips->at[i].start <
+            skips->at[shortest].end - skips->at[shortest].start)
+            shortest = i;
+    memmove(skips->at + shortest, skips->at + shortest + 1,
+            (skips->n - shortest - 1) * sizeof skips->at[0]);
+    skips->n--;
+}
+
+static void update_skips(struct view *view, struct tie *tie, uint32_t chunk, uint64_t read)
+{
+    struct skips *skips = skips_of(view, tie);
+    if (!skips)
+        return;
+    uint64_t done = read | head_deleted_mask(tie->head, chunk * READMAP_POSTS);
+    bool full = done == ~UINT64_C(0);
+    bool listed = spans_has(skips->at, skips->n, chunk);
+    if (full && !listed)
+        add_skip(skips, chunk);
+    else if (!full && listed && skips->n < PAIR_SKIPS_MAX)
+        spans_remove(skips->at, &skips->n, chunk);
+    else if (!full && listed)
+        skips->n = 0;
+}
+
+void tie_put_readmap(struct view *view, struct tie *tie, uint32_t seq, const struct readmap *map,
+                     uint64_t read_before)
+{
+    uint32_t chunk = seq / READMAP_POSTS;
+    struct key key = key_readmap(tie->fan, tie->author, chunk);
+    if (map->read) {
+        uint8_t bytes[READMAP_RECORD_MAX];
+        kv_put(view->txn, TABLE_USER, &key, bytes, readmap_encode(map, bytes));
+    } else {
+        kv_del(view->txn, TABLE_USER, &key);
+    }
+    if (map->read == read_before)
+        return;
+    uint64_t in = spans_mask(tie->pair.spans, tie->pair.n_spans, chunk * READMAP_POSTS);
+    tie->pair.reads_in += (uint32_t)__builtin_popcountll(map->read & in);
+    tie->pair.reads_in -= (uint32_t)__builtin_popcountll(read_before & in);
+    tie->pair.reads_out += (uint32_t)__builtin_popcountll(map->read & ~in);
+    tie->pair.reads_out -= (uint32_t)__builtin_popcountll(read_before & ~in);
+    update_skips(view, tie, chunk, map->read);
+}

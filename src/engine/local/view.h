@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an operation sees: one snapshot, the heads that belong to it, and the time. Reading code takes a
+ * view and does not know whether it runs on a reader's snapshot or inside the writer's transaction.
+ *
+ * Errors of the storage are sticky in the transaction: view_failed() tells.
+ */
+#ifndef LOCAL_VIEW_H
+#define LOCAL_VIEW_H
+
+#include "base/arena.h"
+#include "engine/local/heads.h"
+#include "engine/local/keys.h"
+#include "engine/local/kv.h"
+#include "engine/local/records.h"
+
+struct view {
+    struct kv_txn *txn;
+    struct heads *heads;
+    const struct tidings_settings *settings;
+    struct arena *scratch; /* lives until the operation's end */
+    uint64_t last_id;      /* the newest id given out */
+    int64_t now_ms;        /* never before the newest change */
+
+    uint64_t stamp;  /* writer: the id of this operation */
+    unsigned events; /* writer: events this operation has written */
+};
+
+static inline bool view_failed(const struct view *view)
+{
+    return view->txn->err != TIDINGS_OK;
+}
+
+static inline void view_corrupt(struct view *view)
+{
+    kv_fail(view->txn, TIDINGS_CORRUPT);
+}
+
+static inline const struct head *view_head(const struct view *view, uint64_t author)
+{
+    return heads_get(view->heads, author, view->txn->version);
+}
+
+/* The user's record; zeros if there is none. */
+struct user_record view_user(struct view *view, uint64_t user);
+
+/* The user's profile, copied to the arena; empty texts if there is none. */
+void view_profile(struct view *view, uint64_t user, struct arena *arena, struct tidings_text *name,
+                  struct tidings_text *avatar);
+
+/* Whether there is such a post. Its texts belong to the transaction. */
+bool view_post(struct view *view, uint64_t id, struct post_record *post);
+
+/* A copy with a NUL behind it; on lack of memory the transaction fails. */
+struct tidings_text view_text(struct view *view, struct arena *arena, struct bytes bytes);
+
+/* An array in the arena; on lack of memory NULL, and the transaction fails. */
+void *view_array(struct view *view, struct arena *arena, size_t count, size_t size);
+
+/* How many rows a page may have. */
+size_t view_limit(const struct view *view, const struct tidings_page *page);
+
+/* ---- For the writer ------------------------------------------------------------------------- */
+
+void view_put_user(struct view *view, uint64_t user, const struct user_record *record);
+
+/* Adds to a count. A would-be negative one is a fault in the data: the transaction fails. */
+void view_add(struct view *view, uint64_t *count, int64_t delta);
+
+/* Writes an event of this operation; the first takes the operation's own id. */
+void view_event(struct view *view, enum tidings_event_type type, uint64_t actor, uint64_t target,
+                uint64_t author, int64_t delta);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The writer: one thread takes all waiting changes as a batch, applies them in one transaction, commits, and only
+ * then tells anyone. An operation checks everything before its first change, so one that is refused leaves no
+ * trace in the batch. One that stumbles over damaged data after its first change spoils the transaction: the
+ * batch is done again without it.
+ */
+#include <assert.h>
+#include <time.h>
+
+#include "domain/ids.h"
+#include "engine/local/local.h"
+#include "engine/local/ops.h"
+
+enum { SWEEP_LEAST = 64, IDLE_SWEEP_MS = 1000 };
+
+/* ---- The queue ------------------------------------------------------------------------------ */
+
+void writer_submit(struct local *local, struct tidings_call *call)
+{
+    struct writer *writer = &local->writer;
+    pthread_mutex_lock(&writer->mutex);
+    bool refused = writer->stopping || writer->waiting >= local->settings.queue_max;
+    call->err = writer->stopping ? TIDINGS_CLOSED : TIDINGS_BUSY;
+    if (!refused) {
+        call->err = TIDINGS_OK;
+        call->next = NULL;
+        if (writer->last)
+            writer->last->next = call;
+        else
+            writer->first = call;
+        writer->last = call;
+        if (writer->waiting++ == 0)
+            pthread_cond_signal(&writer->wanted);
+    }
+    pthread_mutex_unlock(&writer->mutex);
+    if (refused)
+        call->done(call);
+}
+
+/* Waits for work. True with a batch, empty after a time of idleness; false when it is time to stop. */
+static bool take_batch(struct local *local, struct tidings_call **batch, size_t *n)
+{
+    struct writer *writer = &local->writer;
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += IDLE_SWEEP_MS / 1000;
+
+    pthread_mutex_lock(&writer->mutex);
+    int rc = 0;
+    while (!writer->first && !writer->stopping && !rc)
+        rc = pthread_cond_timedwait(&writer->wanted, &writer->mutex, &until);
+    *batch = writer->first;
+    *n = 0;
+    struct tidings_call *last = NULL;
+    for (; writer->first && *n < local->settings.batch_max; ++*n) {
+        last = writer->first;
+        writer->first = last->next;
+    }
+    if (last)
+        last->next = NULL;
+    if (!writer->first)
+        writer->last = NULL;
+    writer->waiting -= *n;
+    bool go_on = *batch || !writer->stopping;
+    pthread_mutex_unlock(&writer->mutex);
+    return go_on;
+}
+
+/* ---- A batch -------------------------------------------------------------------------------- */
+
+static void apply(struct local *local, struct view *view, struct tidings_call *call)
+{
+    uint64_t last_id = view->last_id, writes = view->txn->writes;
+    memset(call->result, 0, sizeof call->result);
+    call->err = TIDINGS_OK;
+    view->stamp = id_next(last_id, local_now(local, call->op));
+    if (!view->stamp) {
+        call->err = TIDINGS_NO_SPACE;
+        return;
+    }
+    view->last_id = view->stamp;
+    view->now_ms = id_time_ms(view->stamp);
+    view->events = 0;
+    call->err = op_apply(view, call);
+    arena_clear(view->scratch);
+    if (call->err) {
+        assert(view->txn->writes == writes || view_failed(view));
+        view->last_id = last_id;
+    }
+}
+
+static void sweep(struct local *local, struct view *view, size_t n)
+{
+    if (local->writer.no_sweeping || view_failed(view))
+        return;
+    view->now_ms = id_time_ms(view->last_id);
+    history_sweep(view, SWEEP_LEAST + 2 * n);
+    event_sweep(view, SWEEP_LEAST + 2 * n);
+    local->writer.no_sweeping = view->txn->err == TIDINGS_CORRUPT;
+}
+
+/*
+ * Tries the batch once. OK: it is durable, and each call has its outcome. Otherwise nothing has happened, and
+ * *at_fault is the call that spoiled it, if it was one.
+ */
+static enum tidings_err try_batch(struct local *local, struct tidings_call *batch, size_t n,
+                                  struct tidings_call **at_fault)
+{
+    struct kv_txn txn;
+    *at_fault = NULL;
+    enum tidings_err err = kv_begin(local->kv, &txn);
+    if (err)
+        return err;
+    struct view view = {
+        .txn = &txn,
+        .heads = local->heads,
+        .settings = &local->settings,
+        .scratch = &local->writer.scratch,
+        .last_id = load_last_id(&txn),
+    };
+    for (struct tidings_call *call = batch; call && !txn.err; call = call->next) {
+        apply(local, &view, call);
+        if (txn.err)
+            *at_fault = call;
+    }
+    sweep(local, &view, n);
+    if (!txn.err && !batch && !txn.writes) {
+        kv_abort(&txn);
+        return TIDINGS_OK;
+    }
+    save_last_id(&txn, view.last_id);
+    err = kv_commit(&txn);
+    if (err)
+        heads_abort(local->heads, txn.version);
+    else
+        heads_commit(local->heads, txn.version);
+    return err;
+}
+
+static void complete(struct tidings_call *batch, enum tidings_err err)
+{
+    while (batch) {
+        struct tidings_call *call = batch;
+        batch = call->next; /* done may free the call */
+        if (err)
+            call->err = err;
+        call->done(call);
+    }
+}
+
+static void take_out(struct tidings_call **batch, struct tidings_call *call)
+{
+    while (*batch != call)
+        batch = &(*batch)->next;
+    *batch = call->next;
+    call->next = NULL;
+}
+
+static void run_batch(struct local *local, struct tidings_call *batch, size_t n)
+{
+    struct tidings_call *at_fault;
+    enum tidings_err err;
+    bool swept;
+
+    pthread_mutex_lock(&local->writer.turn);
+    do {
+        swept = !local->writer.no_sweeping;
+        err = try_batch(local, batch, n, &at_fault);
+        if (err == TIDINGS_CORRUPT && at_fault) {
+            take_out(&batch, at_fault);
+            complete(at_fault, err);
+        } else if (err != TIDINGS_CORRUPT || !swept) {
+            break;
+        }
+    } while (batch);
+    pthread_mutex_unlock(&local->writer.turn);
+    complete(batch, err);
+}
+
+static void *writer_main(void *arg)
+{
+    struct local *local = arg;
+    struct tidings_call *batch;
+    size_t n;
+    while (take_batch(local, &batch, &n))
+        run_batch(local, batch, n);
+    return NULL;
+}
+
+/* ---- Life ----------------------------------------------------------------------------------- */
+
+enum tidings_err writer_start(struct local *local)
+{
+    struct writer *writer = &local->writer;
+    pthread_mutex_init(&writer->mutex, NULL);
+    pthread_mutex_init(&writer->turn, NULL);
+    pthread_cond_init(&writer->wanted, NULL);
+    arena_init(&writer->scratch, SCRATCH_MEMORY_MAX);
+    return pthread_create(&writer->thread, NULL, writer_main, local) ? TIDINGS_NO_MEMORY
+                                                                     : TIDINGS_OK;
+}
+
+void writer_stop(struct local *local)
+{
+    struct writer *writer = &local->writer;
+    pthread_mutex_lock(&writer->mutex);
+    writer->stopping = true;
+    pthread_cond_signal(&writer->wanted);
+    pthread_mutex_unlock(&writer->mutex);
+    pthread_join(writer->thread, NULL);
+    pthread_cond_destroy(&writer->wanted);
+    pthread_mutex_destroy(&writer->mutex);
+    pthread_mutex_destroy(&writer->turn);
+    arena_release(&writer->scratch);
+}
