@@ -230,8 +230,8 @@ static enum tidings_err mark_up_to(struct view *view, struct tidings_call *call)
 {
     uint64_t fan = call->op->user_id, author = call->op->u.mark.author_id;
     uint64_t up_to = call->op->u.mark.up_to;
-    /* Tokens come from answers, and those know no id as new as this operation's. */
-    if (up_to >= view->stamp) {
+    /* Tokens come from answers, and none of those knows of anything newer than this. */
+    if (up_to > view->before) {
         call->field = "up_to";
         return TIDINGS_INVALID;
     }

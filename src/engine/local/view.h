@@ -22,6 +22,7 @@ struct view {
     uint64_t last_id;      /* the newest id given out */
     int64_t now_ms;        /* never before the newest change */
 
+    uint64_t before; /* writer: the newest id when this operation began */
     uint64_t stamp;  /* writer: the id of this operation */
     unsigned events; /* writer: events this operation has written */
 };

@@ -71,10 +71,11 @@ static bool take_batch(struct local *local, struct tidings_call **batch, size_t 
 
 static void apply(struct local *local, struct view *view, struct tidings_call *call)
 {
-    uint64_t last_id = view->last_id, writes = view->txn->writes;
+    uint64_t writes = view->txn->writes;
+    view->before = view->last_id;
     memset(call->result, 0, sizeof call->result);
     call->err = TIDINGS_OK;
-    view->stamp = id_next(last_id, local_now(local, call->op));
+    view->stamp = id_next(view->before, local_now(local, call->op));
     if (!view->stamp) {
         call->err = TIDINGS_NO_SPACE;
         return;
@@ -86,7 +87,7 @@ static void apply(struct local *local, struct view *view, struct tidings_call *c
     arena_clear(view->scratch);
     if (call->err) {
         assert(view->txn->writes == writes || view_failed(view));
-        view->last_id = last_id;
+        view->last_id = view->before;
     }
 }
 
