@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Measures the engine without a network: fills a directory with users who each follow some authors, then times
- * operations one by one. Prints numbers; judges nothing.
+ * Measures the engine without a network: fills a directory with users who each follow some authors,
+ * then times operations one by one. Prints numbers; judges nothing.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -24,6 +24,7 @@ struct bench {
     const char *dir;
     uint64_t users, followed, posts, fans, samples;
     uint64_t random;
+    const char *only; /* part of the name of what is to be measured; NULL is everything */
 };
 
 static const char help[] =
@@ -35,7 +36,8 @@ static const char help[] =
     "  --followed N    authors each of them follows (200)\n"
     "  --posts N       posts each author publishes (10)\n"
     "  --fans N        followers of the one big author (1000000)\n"
-    "  --samples N     operations timed of each kind (20000)\n";
+    "  --samples N     operations timed of each kind (20000)\n"
+    "  --only TEXT     only measurements whose name contains TEXT\n";
 
 /* ---- Tools ---------------------------------------------------------------------------------- */
 
@@ -136,7 +138,8 @@ static struct pool *pool_new(void)
     pool->flights = flights;
     for (size_t i = 0; i < IN_FLIGHT; i++) {
         flights[i].pool = pool;
-        flights[i].call = (struct tidings_call){.op = &flights[i].op, .done = land, .ctx = &flights[i]};
+        flights[i].call =
+            (struct tidings_call){.op = &flights[i].op, .done = land, .ctx = &flights[i]};
         flights[i].next = pool->idle;
         pool->idle = &flights[i];
     }
@@ -246,8 +249,9 @@ static void fill_fans(struct bench *bench)
 
 static struct tidings_op publish_op(uint64_t author)
 {
-    static const char body[] = "A body of ordinary length, as people write it: a hundred characters or so, "
-                               "and then some more of them to make it look real.";
+    static const char body[] =
+        "A body of ordinary length, as people write it: a hundred characters or so, "
+        "and then some more of them to make it look real.";
     return (struct tidings_op){
         .kind = TIDINGS_OP_PUBLISH,
         .user_id = author,
@@ -289,8 +293,15 @@ static void fill(struct bench *bench)
 
 typedef struct tidings_op make_op(struct bench *bench, struct tidings_answer *answer);
 
+static bool is_wanted(const struct bench *bench, const char *what)
+{
+    return !bench->only || strstr(what, bench->only);
+}
+
 static void time_op(struct bench *bench, const char *what, make_op *make)
 {
+    if (!is_wanted(bench, what))
+        return;
     struct tidings_answer answer;
     uint64_t *times = malloc(bench->samples * sizeof *times);
     if (!times)
@@ -423,6 +434,17 @@ static void time_marks(struct bench *bench)
     free(users);
 }
 
+static void time_publishing(struct bench *bench)
+{
+    struct pool *pool = pool_new();
+    struct usage from = usage_now();
+    for (uint64_t i = 0; i < bench->samples; i++)
+        submit(bench, pool, make_publish_big(bench, NULL));
+    pool_drain(pool);
+    print_usage("publish to the big author, batches", from, bench->samples);
+    pool_free(pool);
+}
+
 static void measure(struct bench *bench)
 {
     time_op(bench, "badge", make_badge);
@@ -432,22 +454,15 @@ static void measure(struct bench *bench)
     time_op(bench, "inbox, first unread page of 10", make_first_unread);
     time_op(bench, "inbox, older unread page of 10", make_older_unread);
     time_op(bench, "inbox, one author's page of 10", make_one_author);
-    time_marks(bench);
+    if (is_wanted(bench, "mark-read"))
+        time_marks(bench);
     time_op(bench, "badge, after marking", make_badge);
     time_op(bench, "inbox, first page, after marking", make_first);
     time_op(bench, "inbox, first read page", make_first_read);
-    uint64_t samples = bench->samples;
-    bench->samples = samples > 500 ? 500 : samples;
+    if (is_wanted(bench, "publish"))
+        time_publishing(bench);
+    bench->samples = bench->samples > 500 ? 500 : bench->samples;
     time_op(bench, "publish to the big author, synced", make_publish_big);
-    bench->samples = samples;
-
-    struct pool *pool = pool_new();
-    struct usage from = usage_now();
-    for (uint64_t i = 0; i < samples; i++)
-        submit(bench, pool, make_publish_big(bench, NULL));
-    pool_drain(pool);
-    print_usage("publish to the big author, batches", from, samples);
-    pool_free(pool);
 }
 
 /* ---- The command ---------------------------------------------------------------------------- */
@@ -469,6 +484,7 @@ static int run(struct bench *bench)
     const char *message;
     tidings_options_init(&options);
     options.dir = bench->dir;
+    options.settings.map_mb = 32768; /* small enough for valgrind */
     options.settings.queue_max = IN_FLIGHT * 2;
     options.settings.batch_max = IN_FLIGHT;
     uint64_t from = nanoseconds(CLOCK_MONOTONIC);
@@ -491,10 +507,15 @@ static int run(struct bench *bench)
 int cli_bench_engine(int argc, char **argv)
 {
     static const struct option flags[] = {
-        {"data", required_argument, NULL, 'd'},  {"users", required_argument, NULL, 'u'},
-        {"followed", required_argument, NULL, 'f'}, {"posts", required_argument, NULL, 'p'},
-        {"fans", required_argument, NULL, 'n'},  {"samples", required_argument, NULL, 's'},
-        {"help", no_argument, NULL, 'h'},        {0},
+        {"data", required_argument, NULL, 'd'},
+        {"users", required_argument, NULL, 'u'},
+        {"followed", required_argument, NULL, 'f'},
+        {"posts", required_argument, NULL, 'p'},
+        {"fans", required_argument, NULL, 'n'},
+        {"samples", required_argument, NULL, 's'},
+        {"only", required_argument, NULL, 'o'},
+        {"help", no_argument, NULL, 'h'},
+        {0},
     };
     struct bench bench = {
         .users = 100000, .followed = 200, .posts = 10, .fans = 1000000, .samples = 20000};
@@ -511,6 +532,8 @@ int cli_bench_engine(int argc, char **argv)
         }
         if (flag == 'd')
             bench.dir = optarg;
+        if (flag == 'o')
+            bench.only = optarg;
         if (number)
             *number = strtoull(optarg, NULL, 10);
     }

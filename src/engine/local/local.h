@@ -16,7 +16,8 @@
 #include "engine/engine.h"
 #include "engine/local/view.h"
 
-/* Everything an operation reads goes through here first; a fan with very many ties is the largest. */
+/* Everything an operation reads goes through here first; a fan with very many ties is the largest.
+ */
 #define SCRATCH_MEMORY_MAX ((size_t)1 << 30)
 
 struct snapshot {

@@ -2,9 +2,9 @@
 /*
  * The operations of the local engine, one file a capability. Each has up to two halves:
  *
- *   apply_…   inside the writer's transaction: checks everything, then changes. Answers an error only
- *             before the first change; facts for the answer go to call->result.
- *   answer_…  on a snapshot that includes the change, on the thread of whoever asked: fills in the answer.
+ *   apply_…   inside the writer's transaction: checks everything, then changes. Answers an error
+ * only before the first change; facts for the answer go to call->result. answer_…  on a snapshot
+ * that includes the change, on the thread of whoever asked: fills in the answer.
  *
  * op.c has the table of them. Storage errors are sticky in the view and need not be answered.
  */

@@ -13,7 +13,7 @@ static uint8_t read_head(struct reader *r, uint8_t known_flags)
 {
     uint8_t head = read_u8(r);
     if ((head & VERSION_MASK) != VERSION_1 || (head & FLAGS_MASK & ~known_flags))
-        r->bad = true;
+        reader_fail(r);
     return head & FLAGS_MASK;
 }
 
@@ -33,7 +33,7 @@ static struct bytes read_block(struct reader *r)
     uint64_t n = read_varint(r);
     const uint8_t *p = n <= reader_left(r) ? read_bytes(r, n) : NULL;
     if (!p)
-        r->bad = true;
+        reader_fail(r);
     return p ? (struct bytes){p, n} : (struct bytes){NULL, 0};
 }
 
@@ -131,7 +131,7 @@ static void read_pair_counts(struct reader *r, struct pair *pair)
     pair->reads_out = read_varint32(r);
     pair->dead_out = read_varint32(r);
     if (pair->dead_in > pair->reads_in || pair->dead_out > pair->reads_out)
-        r->bad = true;
+        reader_fail(r);
 }
 
 static bool has_reads(const struct pair *pair)
@@ -166,6 +166,27 @@ bool pair_decode(struct bytes from, struct arena *arena, struct pair *pair, uint
         return false;
     pair->skips = (struct bytes){r.at, reader_left(&r)};
     return has_reads(pair) == !!(flags & PAIR_READS) && (has_reads(pair) || !pair->skips.n);
+}
+
+bool pair_sum(struct bytes from, uint32_t n_posts, struct pair_sum *sum)
+{
+    struct reader r = reader_of(from.p, from.n);
+    uint8_t flags = read_head(&r, PAIR_FOLLOWING | PAIR_READS);
+    uint64_t delivered = 0, end = 0;
+    struct pair pair = {.reads_in = 0};
+    if (flags & PAIR_FOLLOWING)
+        read_bytes(&r, ID_BYTES);
+    if (flags & PAIR_READS)
+        read_pair_counts(&r, &pair);
+    for (uint32_t n = read_varint32(&r); n && !r.bad; n--) {
+        uint64_t start = end + read_varint32(&r), length = read_varint32(&r);
+        end = length ? start + length : n_posts;
+        delivered += end > start ? end - start : 0;
+    }
+    sum->following = flags & PAIR_FOLLOWING;
+    sum->reads_in = pair.reads_in;
+    sum->delivered = delivered;
+    return !r.bad;
 }
 
 struct bytes pair_encode(const struct pair *pair, struct arena *arena)
@@ -248,7 +269,7 @@ static void read_stamps(struct reader *r, uint64_t bits, uint64_t *stamps)
         uint8_t run = read_u8(r);
         uint64_t stamp = read_id(r);
         if (!run || run > __builtin_popcountll(bits) || !is_stamp(stamp)) {
-            r->bad = true;
+            reader_fail(r);
             return;
         }
         for (; run; run--, bits &= bits - 1)
@@ -340,8 +361,8 @@ bool post_decode(struct bytes from, struct post_record *post)
     post->removed = read_varint(&r);
     post->title = read_block(&r);
     post->excerpt = read_block(&r);
-    return read_end(&r) && kind >= TIDINGS_NOTE && kind <= TIDINGS_STORY && is_stamp(post->author) &&
-           post->deleted == (post->removed != 0);
+    return read_end(&r) && kind >= TIDINGS_NOTE && kind <= TIDINGS_STORY &&
+           is_stamp(post->author) && post->deleted == (post->removed != 0);
 }
 
 /* ---- An event ------------------------------------------------------------------------------- */

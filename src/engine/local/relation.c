@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who follows whom. The pair in the fan's rows is the truth; the author's followers are an index on it,
- * newest first by rank, the id of the following operation. The followed are few (a setting bounds them) and
- * lie side by side, so their list is made by sorting and needs no index.
+ * Who follows whom. The pair in the fan's rows is the truth; the author's followers are an index on
+ * it, newest first by rank, the id of the following operation. The followed are few (a setting
+ * bounds them) and lie side by side, so their list is made by sorting and needs no index.
  */
 #include <stdlib.h>
 

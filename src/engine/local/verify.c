@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Verify: everything that is stored twice is computed again from what it was made of, and every index is checked
- * against its table in both directions. It looks at one snapshot while writing stands still. What it can mend it
- * notes down and, if asked to, writes in one transaction at the end.
+ * Verify: everything that is stored twice is computed again from what it was made of, and every
+ * index is checked against its table in both directions. It looks at one snapshot while writing
+ * stands still. What it can mend it notes down and, if asked to, writes in one transaction at the
+ * end.
  *
  *     truth                               made of it
  *     pairs: spans, following             follower index, counters following and followers
- *     posts                               authors' lists, deletions, counter posts, bodies' existence
- *     read maps                           pairs' counts and skips, history index
+ *     posts                               authors' lists, deletions, counter posts, bodies'
+ * existence read maps                           pairs' counts and skips, history index
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -86,7 +87,8 @@ static void step(struct check *check)
     }
 }
 
-/* Visits every row of a table. The visitor may read other tables, but scan none of them twice at once. */
+/* Visits every row of a table. The visitor may read other tables, but scan none of them twice at
+ * once. */
 static void each_row(struct check *check, enum table table,
                      void (*visit)(struct check *, struct bytes key, struct bytes value))
 {
@@ -525,12 +527,9 @@ static void check_everything(struct check *check)
         enum table table;
         void (*visit)(struct check *, struct bytes key, struct bytes value);
     } parts[] = {
-        {"posts", TABLE_POST, check_post},
-        {"authors", TABLE_AUTHOR, check_list},
-        {"bodies", TABLE_BODY, check_body},
-        {"followers", TABLE_FOLLOWER, check_follower},
-        {"users", TABLE_USER, check_user_row},
-        {"events", TABLE_EVENT, check_event},
+        {"posts", TABLE_POST, check_post},     {"authors", TABLE_AUTHOR, check_list},
+        {"bodies", TABLE_BODY, check_body},    {"followers", TABLE_FOLLOWER, check_follower},
+        {"users", TABLE_USER, check_user_row}, {"events", TABLE_EVENT, check_event},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         check->part = parts[i].part;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an operation sees: one snapshot, the heads that belong to it, and the time. Reading code takes a
- * view and does not know whether it runs on a reader's snapshot or inside the writer's transaction.
+ * What an operation sees: one snapshot, the heads that belong to it, and the time. Reading code
+ * takes a view and does not know whether it runs on a reader's snapshot or inside the writer's
+ * transaction.
  *
  * Errors of the storage are sticky in the transaction: view_failed() tells.
  */

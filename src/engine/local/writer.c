@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The writer: one thread takes all waiting changes as a batch, applies them in one transaction, commits, and only
- * then tells anyone. An operation checks everything before its first change, so one that is refused leaves no
- * trace in the batch. One that stumbles over damaged data after its first change spoils the transaction: the
- * batch is done again without it.
+ * The writer: one thread takes all waiting changes as a batch, applies them in one transaction,
+ * commits, and only then tells anyone. An operation checks everything before its first change, so
+ * one that is refused leaves no trace in the batch. One that stumbles over damaged data after its
+ * first change spoils the transaction: the batch is done again without it.
  */
 #include <assert.h>
 #include <time.h>
@@ -38,7 +38,8 @@ void writer_submit(struct local *local, struct tidings_call *call)
         call->done(call);
 }
 
-/* Waits for work. True with a batch, empty after a time of idleness; false when it is time to stop. */
+/* Waits for work. True with a batch, empty after a time of idleness; false when it is time to stop.
+ */
 static bool take_batch(struct local *local, struct tidings_call **batch, size_t *n)
 {
     struct writer *writer = &local->writer;
@@ -102,8 +103,8 @@ static void sweep(struct local *local, struct view *view, size_t n)
 }
 
 /*
- * Tries the batch once. OK: it is durable, and each call has its outcome. Otherwise nothing has happened, and
- * *at_fault is the call that spoiled it, if it was one.
+ * Tries the batch once. OK: it is durable, and each call has its outcome. Otherwise nothing has
+ * happened, and *at_fault is the call that spoiled it, if it was one.
  */
 static enum tidings_err try_batch(struct local *local, struct tidings_call *batch, size_t n,
                                   struct tidings_call **at_fault)
