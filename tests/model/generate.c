@@ -117,7 +117,8 @@ void generator_init(struct generator *g, struct recording *recording, uint64_t s
     recording->seed = seed;
     choose_settings(g);
     choose_users(g, users);
-    g->now_ms = INT64_C(1700000000000) + (int64_t)rng_below(&g->rng, 1000000000);
+    /* Not before 2025, when the ids of posts begin to count. */
+    g->now_ms = INT64_C(1760000000000) + (int64_t)rng_below(&g->rng, 1000000000);
     recording->start_ms = g->now_ms;
     g->until_sweep = 50;
 }

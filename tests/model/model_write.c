@@ -88,6 +88,7 @@ static bool follow(struct model *model, const struct tidings_op *op, int64_t t,
     }
     bucket_take(model, op, t);
     if (!already) {
+        model_user(model, author); /* who may not have been heard of before */
         model->follows = model_room(model->follows, model->n_follows + 1, sizeof *model->follows);
         model->follows[model->n_follows++] =
             (struct model_follow){.fan = fan, .author = author, .since = t, .turn = model->turn};
