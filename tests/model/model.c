@@ -36,6 +36,11 @@ struct tidings_text model_copy(struct tidings_text text)
     return (struct tidings_text){p, text.n};
 }
 
+void model_drop(struct tidings_text text)
+{
+    free((void *)(uintptr_t)text.p);
+}
+
 void model_init(struct model *model, const struct tidings_settings *settings)
 {
     memset(model, 0, sizeof *model);
@@ -45,15 +50,15 @@ void model_init(struct model *model, const struct tidings_settings *settings)
 void model_release(struct model *model)
 {
     for (size_t i = 0; i < model->n_users; i++) {
-        free((char *)model->users[i]->name.p);
-        free((char *)model->users[i]->avatar.p);
+        model_drop(model->users[i]->name);
+        model_drop(model->users[i]->avatar);
         free(model->users[i]->cells);
         free(model->users[i]);
     }
     for (size_t i = 0; i < model->n_posts; i++) {
-        free((char *)model->posts[i].title.p);
-        free((char *)model->posts[i].body.p);
-        free((char *)model->posts[i].excerpt.p);
+        model_drop(model->posts[i].title);
+        model_drop(model->posts[i].body);
+        model_drop(model->posts[i].excerpt);
     }
     free(model->users);
     free(model->follows);

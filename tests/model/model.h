@@ -157,8 +157,9 @@ bool model_write(struct model *model, const struct model_call *call, int64_t t,
 void model_read(struct model *model, const struct model_call *call, int64_t t,
                 struct model_answer *answer);
 
-/* malloc and realloc that do not fail, and a copy of a text that ends in a NUL. */
+/* malloc and realloc that do not fail, a copy of a text that ends in a NUL, and its end. */
 void *model_room(void *old, size_t n, size_t size);
 struct tidings_text model_copy(struct tidings_text text);
+void model_drop(struct tidings_text text);
 
 #endif

@@ -30,7 +30,7 @@ static bool same_text(struct tidings_text a, struct tidings_text b)
 
 static void set_text(struct tidings_text *place, struct tidings_text text)
 {
-    free((char *)place->p);
+    model_drop(*place);
     *place = model_copy(text);
 }
 
@@ -258,7 +258,7 @@ static bool edit(struct model *model, const struct tidings_op *op, int64_t t,
     }
     if (body.p != NULL && !same_text(post->body, body)) {
         set_text(&post->body, body);
-        free((char *)post->excerpt.p);
+        model_drop(post->excerpt);
         post->excerpt = model_excerpt(body, model->settings.excerpt_max);
         changed = true;
     }
