@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+#include "world.h"
+
+#include "invariants.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+int64_t monotonic_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+bool world_open(struct world *world, const char *dir, uint64_t seed,
+                const struct tidings_settings *settings)
+{
+    const char *message = NULL;
+    enum tidings_err err;
+
+    memset(world, 0, sizeof *world);
+    world->seed = seed;
+    pthread_mutex_init(&world->print_lock, NULL);
+    tidings_options_init(&world->options);
+    world->options.settings = *settings;
+    world->options.dir = dir;
+    err = tidings_open(&world->options, &world->engine, &message);
+    if (err != TIDINGS_OK)
+        world_fail(world, "tidings_open: %s: %s", tidings_err_code(err), message ? message : "");
+    return err == TIDINGS_OK;
+}
+
+void world_close(struct world *world)
+{
+    tidings_close(world->engine);
+    world->engine = NULL;
+    pthread_mutex_destroy(&world->print_lock);
+}
+
+bool world_goes_on(struct world *world)
+{
+    return !atomic_load(&world->failed) && monotonic_ns() < world->end_ns;
+}
+
+void world_fail(struct world *world, const char *format, ...)
+{
+    va_list args;
+
+    pthread_mutex_lock(&world->print_lock);
+    va_start(args, format);
+    printf("    ");
+    vprintf(format, args);
+    printf("\n");
+    va_end(args);
+    atomic_store(&world->failed, true);
+    pthread_mutex_unlock(&world->print_lock);
+}
+
+void seat_init(struct seat *seat, struct world *world, unsigned kind, unsigned number)
+{
+    memset(seat, 0, sizeof *seat);
+    seat->world = world;
+    seat->number = number;
+    rng_seed(&seat->rng, world->seed * 1000 + kind * 100 + number);
+    tidings_answer_init(&seat->answer);
+}
+
+void seat_release(struct seat *seat)
+{
+    tidings_answer_release(&seat->answer);
+}
+
+struct tidings_op op_of(enum tidings_op_kind kind, uint64_t viewer)
+{
+    return (struct tidings_op){.kind = kind, .user_id = viewer};
+}
+
+/* Errors that another thread's doing can bring about. */
+static bool may_fail(enum tidings_op_kind kind, enum tidings_err err)
+{
+    switch (kind) {
+    case TIDINGS_OP_OPEN:
+    case TIDINGS_OP_POST:
+    case TIDINGS_OP_DELETE:
+    case TIDINGS_OP_EDIT:
+        return err == TIDINGS_DELETED;
+    case TIDINGS_OP_MARK_READ:
+    case TIDINGS_OP_MARK_UNREAD:
+        return err == TIDINGS_NOT_FOUND;
+    default:
+        return false;
+    }
+}
+
+static bool as_of_goes_on(struct seat *seat, const struct tidings_op *op)
+{
+    uint64_t as_of;
+
+    if (!answer_as_of(op->kind, &seat->answer, &as_of))
+        return true;
+    if (as_of < seat->as_of) {
+        world_fail(seat->world, "as_of went back from %" PRIu64 " to %" PRIu64, seat->as_of, as_of);
+        return false;
+    }
+    seat->as_of = as_of;
+    return true;
+}
+
+bool ask(struct seat *seat, const struct tidings_op *op)
+{
+    struct world *world = seat->world;
+    enum tidings_err err = tidings_run(world->engine, op, &seat->answer);
+    struct report report = {0};
+
+    atomic_fetch_add(&world->answers, 1);
+    if (err != TIDINGS_OK && !may_fail(op->kind, err))
+        world_fail(world, "operation %d of user %" PRIu64 ": %s %s", (int)op->kind, op->user_id,
+                   tidings_err_code(err), seat->answer.field ? seat->answer.field : "");
+    if (!invariants_hold(&world->options.settings, op, &seat->answer, &report)) {
+        world_fail(world, "operation %d of user %" PRIu64 ": %s", (int)op->kind, op->user_id,
+                   report.text);
+        return false;
+    }
+    return err == TIDINGS_OK && as_of_goes_on(seat, op);
+}
+
+/* ---- Paging -------------------------------------------------------------------------------- */
+
+/* The id of a row, and a number that must not go up from row to row. */
+struct row {
+    uint64_t id;
+    uint64_t order;
+};
+
+static size_t rows_of(const struct tidings_op *op, const struct tidings_answer *answer)
+{
+    if (op->kind == TIDINGS_OP_INBOX || op->kind == TIDINGS_OP_AUTHOR_PAGE)
+        return answer->u.feed.n;
+    return op->kind == TIDINGS_OP_HISTORY ? answer->u.history.n : answer->u.users.n;
+}
+
+static struct row row_of(const struct tidings_op *op, const struct tidings_answer *answer, size_t i)
+{
+    switch (op->kind) {
+    case TIDINGS_OP_INBOX:
+    case TIDINGS_OP_AUTHOR_PAGE:
+        return (struct row){answer->u.feed.rows[i].post_id, answer->u.feed.rows[i].post_id};
+    case TIDINGS_OP_HISTORY:
+        return (struct row){answer->u.history.rows[i].post_id,
+                            (uint64_t)answer->u.history.rows[i].read_at};
+    default:
+        return (struct row){answer->u.users.rows[i].user_id,
+                            (uint64_t)answer->u.users.rows[i].since};
+    }
+}
+
+static struct tidings_page *page_of(struct tidings_op *op)
+{
+    if (op->kind == TIDINGS_OP_INBOX || op->kind == TIDINGS_OP_AUTHOR_PAGE)
+        return &op->u.feed.page;
+    return op->kind == TIDINGS_OP_HISTORY ? &op->u.page : &op->u.users.page;
+}
+
+/* Every id seen on the way, to find one that comes twice. */
+struct seen {
+    uint64_t *ids;
+    size_t n;
+    size_t room;
+    uint64_t last_order;
+};
+
+static bool see(struct seat *seat, const struct tidings_op *op, struct seen *seen, struct row row)
+{
+    bool by_post = op->kind == TIDINGS_OP_INBOX || op->kind == TIDINGS_OP_AUTHOR_PAGE;
+
+    if (seen->n > 0 &&
+        (row.order > seen->last_order || (by_post && row.order == seen->last_order))) {
+        world_fail(seat->world, "operation %d of user %" PRIu64 ": %" PRIu64 " after %" PRIu64,
+                   (int)op->kind, op->user_id, row.order, seen->last_order);
+        return false;
+    }
+    seen->last_order = row.order;
+    /* Lists by post id go strictly downwards, which is proof enough, and they can be long. */
+    for (size_t i = 0; !by_post && i < seen->n; i++) {
+        if (seen->ids[i] == row.id) {
+            world_fail(seat->world, "operation %d of user %" PRIu64 ": %" PRIu64 " comes twice",
+                       (int)op->kind, op->user_id, row.id);
+            return false;
+        }
+    }
+    if (seen->n == seen->room) {
+        seen->room = seen->room * 2 + 64;
+        seen->ids = realloc(seen->ids, seen->room * sizeof *seen->ids);
+    }
+    seen->ids[seen->n++] = row.id;
+    return true;
+}
+
+bool page_through(struct seat *seat, struct tidings_op op, unsigned most,
+                  void (*row)(void *ctx, uint64_t id), void *ctx)
+{
+    struct seen seen = {0};
+    struct tidings_page *page = page_of(&op);
+    bool ok = true;
+
+    do {
+        page->limit = (uint32_t)rng_between(&seat->rng, 1, most > 20 ? 100 : 20);
+        ok = ask(seat, &op);
+        for (size_t i = 0; ok && i < rows_of(&op, &seat->answer); i++) {
+            struct row it = row_of(&op, &seat->answer, i);
+
+            ok = see(seat, &op, &seen, it);
+            if (row != NULL)
+                row(ctx, it.id);
+        }
+        page->after = answer_next(op.kind, &seat->answer);
+    } while (ok && --most > 0 && (page->after.a != 0 || page->after.b != 0));
+    free(seen.ids);
+    return ok;
+}

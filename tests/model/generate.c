@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: MIT */
+#include "generate.h"
+
+#include <string.h>
+
+/*
+ * Moods: an even mix seldom leads anywhere, so for a while one thing is done much more than others:
+ * an author publishes hundreds of posts, a fan reads hundreds, everybody follows and unfollows.
+ */
+enum mood { MOOD_MIXED, MOOD_PUBLISH, MOOD_READ, MOOD_RELATE, MOOD_DELETE, MOOD_LOOK, MOODS };
+
+#define OP(name) [TIDINGS_OP_##name]
+
+static const unsigned char weights[MOODS][TIDINGS_OP_EVENTS + 1] = {
+    [MOOD_MIXED] = {OP(FOLLOW) = 12,        OP(UNFOLLOW) = 5,      OP(PROFILE_SET) = 3,
+                    OP(PUBLISH) = 16,       OP(EDIT) = 4,          OP(DELETE) = 4,
+                    OP(OPEN) = 12,          OP(MARK_READ) = 10,    OP(MARK_UNREAD) = 6,
+                    OP(HISTORY_DELETE) = 3, OP(HISTORY_CLEAR) = 1, OP(STATUS) = 2,
+                    OP(FOLLOWING) = 3,      OP(FOLLOWERS) = 3,     OP(COUNTERS) = 2,
+                    OP(PROFILE) = 2,        OP(POST) = 3,          OP(AUTHOR_PAGE) = 6,
+                    OP(INBOX) = 10,         OP(BADGE) = 3,         OP(UNREAD) = 4,
+                    OP(HISTORY) = 5,        OP(EVENTS) = 4},
+    [MOOD_PUBLISH] = {OP(FOLLOW) = 3, OP(UNFOLLOW) = 2, OP(PUBLISH) = 80, OP(EDIT) = 2,
+                      OP(DELETE) = 4, OP(OPEN) = 3, OP(MARK_READ) = 4, OP(AUTHOR_PAGE) = 2,
+                      OP(INBOX) = 4, OP(BADGE) = 2, OP(UNREAD) = 1},
+    [MOOD_READ] = {OP(FOLLOW) = 1, OP(UNFOLLOW) = 1, OP(PUBLISH) = 6, OP(DELETE) = 1, OP(OPEN) = 45,
+                   OP(MARK_READ) = 20, OP(MARK_UNREAD) = 8, OP(HISTORY_DELETE) = 3,
+                   OP(HISTORY_CLEAR) = 1, OP(AUTHOR_PAGE) = 4, OP(INBOX) = 8, OP(UNREAD) = 2,
+                   OP(HISTORY) = 5},
+    [MOOD_RELATE] = {OP(FOLLOW) = 55, OP(UNFOLLOW) = 20, OP(PUBLISH) = 15, OP(STATUS) = 3,
+                     OP(FOLLOWING) = 8, OP(FOLLOWERS) = 8, OP(COUNTERS) = 2, OP(INBOX) = 4,
+                     OP(UNREAD) = 4},
+    [MOOD_DELETE] = {OP(PUBLISH) = 20, OP(EDIT) = 8, OP(DELETE) = 25, OP(OPEN) = 12,
+                     OP(MARK_READ) = 10, OP(MARK_UNREAD) = 8, OP(HISTORY) = 4, OP(POST) = 4,
+                     OP(AUTHOR_PAGE) = 6, OP(INBOX) = 8, OP(UNREAD) = 3, OP(UNFOLLOW) = 3,
+                     OP(FOLLOW) = 3},
+    [MOOD_LOOK] = {OP(PUBLISH) = 8, OP(FOLLOW) = 4, OP(UNFOLLOW) = 4, OP(OPEN) = 5, OP(DELETE) = 2,
+                   OP(MARK_READ) = 4, OP(FOLLOWING) = 10, OP(FOLLOWERS) = 10, OP(AUTHOR_PAGE) = 18,
+                   OP(INBOX) = 25, OP(HISTORY) = 12, OP(EVENTS) = 8},
+};
+
+/* ---- The world ----------------------------------------------------------------------------- */
+
+static uint64_t one_of(struct generator *g, const uint64_t *values, size_t n)
+{
+    return values[rng_below(&g->rng, n)];
+}
+
+#define ONE_OF(g, ...)                           \
+    one_of((g), (const uint64_t[]){__VA_ARGS__}, \
+           sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
+
+static void choose_settings(struct generator *g)
+{
+    struct tidings_settings *s = &g->recording->settings;
+    struct tidings_options options;
+
+    tidings_options_init(&options);
+    *s = options.settings;
+    s->map_mb = 1024;
+    s->read_events = rng_below(&g->rng, 2);
+    if (rng_percent(&g->rng, 30))
+        return;
+    s->follow_burst = ONE_OF(g, 1, 3, 10, 100);
+    s->follow_refill_ms = ONE_OF(g, 1, 7, 1000, 60000, 3600000);
+    s->following_max = ONE_OF(g, 3, 5, 12, 5000);
+    s->name_max = ONE_OF(g, 1, 5, 64, 256);
+    s->avatar_max = ONE_OF(g, 1, 30, 512, 4096);
+    s->title_max = ONE_OF(g, 1, 10, 200, 1000);
+    s->body_max = ONE_OF(g, 1, 50, 4096, 65536);
+    s->excerpt_max = ONE_OF(g, 0, 1, 7, 140, 1000);
+    s->mark_max = ONE_OF(g, 1, 5, 70, 500);
+    s->page_max = ONE_OF(g, 2, 7, 64, 65, 100);
+    s->page_default = rng_between(&g->rng, 1, s->page_max < 20 ? s->page_max : 20);
+    s->event_days = ONE_OF(g, 1, 2, 14);
+}
+
+static void choose_users(struct generator *g, size_t users)
+{
+    /* Ids next to the edges of bytes and of the range. */
+    static const uint64_t edges[] = {1,
+                                     2,
+                                     127,
+                                     128,
+                                     255,
+                                     256,
+                                     65535,
+                                     65536,
+                                     UINT32_MAX,
+                                     UINT64_C(1) << 32,
+                                     UINT64_C(1) << 52,
+                                     TIDINGS_ID_MAX - 1,
+                                     TIDINGS_ID_MAX};
+    size_t n_edges = sizeof edges / sizeof edges[0];
+    uint64_t *ids = g->recording->user_ids;
+
+    g->recording->n_users = users;
+    for (size_t i = 0; i < users; i++)
+        ids[i] = i < n_edges ? edges[i] : 1000 + i;
+    for (size_t i = users; i > 1; i--) {
+        size_t j = rng_below(&g->rng, i);
+        uint64_t id = ids[i - 1];
+
+        ids[i - 1] = ids[j];
+        ids[j] = id;
+    }
+    g->n_authors = rng_between(&g->rng, 3, 10);
+    if (g->n_authors > users)
+        g->n_authors = users;
+}
+
+void generator_init(struct generator *g, struct recording *recording, uint64_t seed, size_t users)
+{
+    memset(g, 0, sizeof *g);
+    rng_seed(&g->rng, seed);
+    g->recording = recording;
+    recording->seed = seed;
+    choose_settings(g);
+    choose_users(g, users);
+    /* Not before 2025, when the ids of posts begin to count. */
+    g->now_ms = INT64_C(1760000000000) + (int64_t)rng_below(&g->rng, 1000000000);
+    recording->start_ms = g->now_ms;
+    g->until_sweep = 50;
+}
+
+static uint64_t some_author(struct generator *g)
+{
+    if (rng_percent(&g->rng, 40))
+        return g->focus_author;
+    return g->recording->user_ids[rng_below(&g->rng, g->n_authors)];
+}
+
+static uint64_t some_user(struct generator *g)
+{
+    if (rng_percent(&g->rng, 40))
+        return g->focus_fan;
+    return g->recording->user_ids[rng_below(&g->rng, g->recording->n_users)];
+}
+
+/* Somebody to follow, look at, ask about; now and then nobody has ever heard of them. */
+static uint64_t some_target(struct generator *g, uint64_t viewer)
+{
+    uint64_t id = rng_percent(&g->rng, 75) ? some_author(g) : some_user(g);
+
+    if (rng_percent(&g->rng, 1))
+        return 500000 + rng_below(&g->rng, 3);
+    if (id == viewer)
+        id = g->recording->user_ids[rng_below(&g->rng, g->recording->n_users)];
+    return id;
+}
+
+/* Somebody the viewer follows, if there is anybody. */
+static uint64_t some_followed(struct generator *g, const struct model *model, uint64_t viewer)
+{
+    uint64_t found = 0;
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < model->n_follows; i++) {
+        if (model->follows[i].fan == viewer && rng_below(&g->rng, ++n) == 0)
+            found = model->follows[i].author;
+    }
+    return n > 0 ? found : some_target(g, viewer);
+}
+
+static void change_mood(struct generator *g)
+{
+    if (g->mood_left-- > 0)
+        return;
+    /* Nothing happens before somebody follows somebody. */
+    g->mood = g->recording->n == 0 ? MOOD_RELATE : (unsigned)rng_below(&g->rng, MOODS);
+    g->mood_left = (unsigned)rng_between(&g->rng, 30, rng_percent(&g->rng, 10) ? 500 : 150);
+    g->focus_author = g->recording->user_ids[rng_below(&g->rng, g->n_authors)];
+    g->focus_fan = g->recording->user_ids[rng_below(&g->rng, g->recording->n_users)];
+    g->standstill = rng_percent(&g->rng, 30);
+}
+
+static void move_clock(struct generator *g, bool writes)
+{
+    unsigned way = (unsigned)rng_below(&g->rng, 1000);
+
+    if (g->standstill && way < 990)
+        way = 0;
+    if (way < 550)
+        ;
+    else if (way < 800)
+        g->now_ms += (int64_t)rng_between(&g->rng, 1, 20);
+    else if (way < 950)
+        g->now_ms += (int64_t)rng_between(&g->rng, 1, 3000);
+    else if (way < 985)
+        g->now_ms += (int64_t)rng_between(&g->rng, 1, 600000);
+    else if (way < 994)
+        g->now_ms += (int64_t)rng_between(&g->rng, 1, 7200000);
+    else if (way < 997)
+        g->now_ms += (int64_t)rng_between(&g->rng, 1, 3 * 86400000);
+    else
+        g->now_ms -= (int64_t)rng_between(&g->rng, 1, 500);
+    if (!writes)
+        return;
+    /* Twenty writes in one millisecond at most, that of a clock that never goes back. */
+    if (g->now_ms > g->latest_ms) {
+        g->latest_ms = g->now_ms;
+        g->writes_in_ms = 0;
+    }
+    if (++g->writes_in_ms > 20) {
+        g->now_ms = ++g->latest_ms;
+        g->writes_in_ms = 1;
+    }
+}
+
+/* ---- Arguments ----------------------------------------------------------------------------- */
+
+/* A post as the viewer might meet it: mostly a late one; any at all, or one in their inbox. */
+static struct ref some_post(struct generator *g, struct run *run, uint64_t viewer, bool any)
+{
+    const struct model *model = &run->model;
+    struct model_user *user = model_user(&run->model, viewer);
+    size_t span = rng_percent(&g->rng, 60) ? 60 : model->n_posts;
+    size_t pick = 0;
+
+    if (model->n_posts == 0 || (any && rng_percent(&g->rng, 10)))
+        return (struct ref){REF_POST, 0, g->recording->n_publishes + rng_below(&g->rng, 3)};
+    if (span > model->n_posts)
+        span = model->n_posts;
+    for (int tries = 0; tries < 24; tries++) {
+        pick = model->n_posts - 1 - rng_below(&g->rng, span);
+        if (any || user->cells[pick].delivered)
+            break;
+    }
+    /* Next to a post's id there is most likely none. */
+    return (struct ref){REF_POST, any && rng_percent(&g->rng, 5) ? 1 : 0, run->publish_of[pick]};
+}
+
+/* A post that the viewer wrote, if they wrote any lately. */
+static struct ref some_own_post(struct generator *g, struct run *run, uint64_t viewer)
+{
+    const struct model *model = &run->model;
+
+    for (int tries = 0; tries < 24 && model->n_posts > 0; tries++) {
+        size_t pick = rng_below(&g->rng, model->n_posts);
+
+        if (model->posts[pick].author_id == viewer)
+            return (struct ref){REF_POST, 0, run->publish_of[pick]};
+    }
+    return some_post(g, run, viewer, true);
+}
+
+static void mark_arguments(struct generator *g, struct run *run, struct step *step)
+{
+    uint64_t most = g->recording->settings.mark_max;
+    uint64_t n = rng_between(&g->rng, 1, rng_percent(&g->rng, 5) ? most : most < 12 ? most : 12);
+
+    if (step->op.kind == TIDINGS_OP_MARK_READ && rng_percent(&g->rng, 35)) {
+        if (rng_percent(&g->rng, 60))
+            step->op.u.mark.author_id = some_target(g, step->op.user_id);
+        if (rng_percent(&g->rng, 70))
+            step->up_to = (struct ref){REF_AS_OF, 0, rng_between(&g->rng, 1, SLOTS - 1)};
+        else
+            step->up_to = some_post(g, run, step->op.user_id, rng_percent(&g->rng, 30));
+        /* The token is a number like others, also one below a post's id. */
+        if (step->up_to.kind == REF_POST)
+            step->up_to.delta = rng_percent(&g->rng, 30) ? -1 : 0;
+        return;
+    }
+    step->op.u.mark.n_post_ids = n;
+    step->posts = recording_room(g->recording, n * sizeof *step->posts);
+    for (uint64_t i = 0; i < n; i++) {
+        step->posts[i] = some_post(g, run, step->op.user_id, false);
+        if (i > 0 && rng_percent(&g->rng, 15))
+            step->posts[i] = step->posts[rng_below(&g->rng, i)];
+    }
+    /* One id that is not in the inbox spoils the whole list. */
+    if (rng_percent(&g->rng, 8))
+        step->posts[rng_below(&g->rng, n)] = some_post(g, run, step->op.user_id, true);
+}
+
+static void page_arguments(struct generator *g, struct step *step)
+{
+    struct tidings_page *page = op_page(&step->op);
+    uint64_t most = g->recording->settings.page_max;
+    size_t slot = rng_below(&g->rng, LISTS);
+    struct generator_list *list = &g->lists[slot];
+
+    if (rng_percent(&g->rng, 70)) {
+        /* Another page of a list, or the first one of the next list in its place. */
+        if (list->number != 0 && rng_percent(&g->rng, 85)) {
+            step->op = list->op;
+        } else {
+            list->number += list->number == 0 && slot != 0 ? (uint32_t)slot : LISTS;
+            list->op = step->op;
+            step->list_begins = true;
+        }
+        step->list = list->number;
+    } else if (rng_percent(&g->rng, 5) && step->op.kind != TIDINGS_OP_EVENTS) {
+        step->wild_cursor = true;
+        page->after = (struct tidings_cursor){1 + (rng_next(&g->rng) & TIDINGS_ID_MAX) / 2,
+                                              (rng_next(&g->rng) & TIDINGS_ID_MAX) / 2};
+    }
+    page = op_page(&step->op);
+    page->limit = 0;
+    if (rng_percent(&g->rng, 80))
+        page->limit =
+            (uint32_t)rng_between(&g->rng, 1, rng_percent(&g->rng, 70) && most > 6 ? 6 : most);
+}
+
+static void event_arguments(struct generator *g, struct run *run, struct step *step)
+{
+    if (rng_percent(&g->rng, 85))
+        step->op.role = TIDINGS_ROLE_SERVICE;
+    if (rng_percent(&g->rng, 40))
+        step->post = (struct ref){REF_EVENT, -(int64_t)rng_below(&g->rng, 2),
+                                  rng_below(&g->rng, run->model.n_events + 1)};
+    else if (rng_percent(&g->rng, 5))
+        step->post = (struct ref){REF_NUMBER, 0, TIDINGS_ID_MAX};
+}
+
+static void feed_arguments(struct generator *g, struct step *step)
+{
+    bool inbox = step->op.kind == TIDINGS_OP_INBOX;
+
+    step->op.u.feed.filter = (enum tidings_filter)rng_below(&g->rng, 3);
+    if (!inbox || rng_percent(&g->rng, 40))
+        step->op.u.feed.author_id = some_target(g, step->op.user_id);
+    if (!inbox && rng_percent(&g->rng, 5))
+        step->op.u.feed.author_id = step->op.user_id;
+}
+
+static void post_text_arguments(struct generator *g, struct run *run, struct step *step)
+{
+    struct tidings_op *op = &step->op;
+
+    if (op->kind == TIDINGS_OP_PUBLISH) {
+        if (rng_percent(&g->rng, 90))
+            op->user_id = g->mood == MOOD_PUBLISH && rng_percent(&g->rng, 80) ? g->focus_author
+                                                                              : some_author(g);
+        op->u.publish.kind = (enum tidings_post_kind)rng_between(&g->rng, 1, 3);
+        op->u.publish.title = generate_title(g);
+        op->u.publish.body = generate_any_body(g);
+        step->publish = g->recording->n_publishes++;
+        return;
+    }
+    if (rng_percent(&g->rng, 80))
+        op->user_id = some_author(g);
+    step->post = some_own_post(g, run, op->user_id);
+    if (rng_percent(&g->rng, 60))
+        op->u.edit.title = generate_title(g);
+    if (rng_percent(&g->rng, 60) || op->u.edit.title.p == NULL)
+        op->u.edit.body = generate_any_body(g);
+    if (op->u.edit.title.p == NULL && op->u.edit.body.p == NULL)
+        op->u.edit.body = (struct tidings_text){"", 0};
+}
+
+static void arguments(struct generator *g, struct run *run, struct step *step)
+{
+    struct tidings_op *op = &step->op;
+
+    switch (op->kind) {
+    case TIDINGS_OP_FOLLOW:
+    case TIDINGS_OP_UNFOLLOW:
+    case TIDINGS_OP_STATUS:
+        op->u.relation.user_id = some_target(g, op->user_id);
+        if (op->kind == TIDINGS_OP_UNFOLLOW && rng_percent(&g->rng, 60))
+            op->u.relation.user_id = some_followed(g, &run->model, op->user_id);
+        op->u.relation.purge_inbox = op->kind == TIDINGS_OP_UNFOLLOW && rng_percent(&g->rng, 30);
+        break;
+    case TIDINGS_OP_COUNTERS:
+    case TIDINGS_OP_PROFILE:
+        op->u.user.user_id = some_target(g, 0);
+        break;
+    case TIDINGS_OP_PROFILE_SET:
+        if (rng_percent(&g->rng, 70))
+            op->u.profile.name = generate_name(g);
+        if (rng_percent(&g->rng, 40) || op->u.profile.name.p == NULL)
+            op->u.profile.avatar = generate_avatar(g);
+        break;
+    case TIDINGS_OP_PUBLISH:
+    case TIDINGS_OP_EDIT:
+        post_text_arguments(g, run, step);
+        break;
+    case TIDINGS_OP_DELETE:
+        if (rng_percent(&g->rng, 70))
+            op->user_id = some_author(g);
+        if (rng_percent(&g->rng, 20))
+            op->role = TIDINGS_ROLE_ADMIN;
+        step->post = some_own_post(g, run, op->user_id);
+        break;
+    case TIDINGS_OP_OPEN:
+    case TIDINGS_OP_HISTORY_DELETE:
+    case TIDINGS_OP_POST:
+        step->post = some_post(g, run, op->user_id, rng_percent(&g->rng, 20));
+        break;
+    case TIDINGS_OP_MARK_READ:
+    case TIDINGS_OP_MARK_UNREAD:
+        mark_arguments(g, run, step);
+        break;
+    case TIDINGS_OP_FOLLOWING:
+    case TIDINGS_OP_FOLLOWERS:
+        op->u.users.user_id = some_target(g, 0);
+        page_arguments(g, step);
+        break;
+    case TIDINGS_OP_AUTHOR_PAGE:
+    case TIDINGS_OP_INBOX:
+        feed_arguments(g, step);
+        page_arguments(g, step);
+        break;
+    case TIDINGS_OP_EVENTS:
+        event_arguments(g, run, step);
+        page_arguments(g, step);
+        break;
+    case TIDINGS_OP_HISTORY:
+        page_arguments(g, step);
+        break;
+    case TIDINGS_OP_HISTORY_CLEAR:
+    case TIDINGS_OP_BADGE:
+    case TIDINGS_OP_UNREAD:
+        break;
+    }
+}
+
+/* ---- Steps --------------------------------------------------------------------------------- */
+
+static enum tidings_op_kind some_kind(struct generator *g)
+{
+    unsigned sum = 0;
+    unsigned at;
+
+    for (int i = 0; i <= TIDINGS_OP_EVENTS; i++)
+        sum += weights[g->mood][i];
+    at = (unsigned)rng_below(&g->rng, sum);
+    for (int i = 0; i <= TIDINGS_OP_EVENTS; i++) {
+        if (at < weights[g->mood][i])
+            return (enum tidings_op_kind)i;
+        at -= weights[g->mood][i];
+    }
+    return TIDINGS_OP_BADGE;
+}
+
+static enum tidings_role some_role(struct generator *g)
+{
+    unsigned percent = (unsigned)rng_below(&g->rng, 100);
+
+    return percent < 90   ? TIDINGS_ROLE_USER
+           : percent < 96 ? TIDINGS_ROLE_SERVICE
+                          : TIDINGS_ROLE_ADMIN;
+}
+
+static bool gives_as_of(enum tidings_op_kind kind)
+{
+    return kind == TIDINGS_OP_AUTHOR_PAGE || kind == TIDINGS_OP_INBOX || kind == TIDINGS_OP_BADGE ||
+           kind == TIDINGS_OP_UNREAD;
+}
+
+static void make_op(struct generator *g, struct run *run, struct step *step)
+{
+    step->op.kind = some_kind(g);
+    step->op.role = some_role(g);
+    step->op.user_id = some_user(g);
+    step->by_clock = rng_percent(&g->rng, 10);
+    move_clock(g, step->op.kind <= TIDINGS_OP_HISTORY_CLEAR);
+    arguments(g, run, step);
+    if (gives_as_of(step->op.kind) && rng_percent(&g->rng, 40))
+        step->keep_as_of = (uint32_t)rng_between(&g->rng, 1, SLOTS - 1);
+    if (rng_percent(&g->rng, 4)) {
+        generate_mistake(g, step);
+        if (rng_percent(&g->rng, 30))
+            generate_mistake(g, step);
+    }
+}
+
+static struct step *new_step(struct generator *g)
+{
+    struct step *step = &g->recording->steps[g->recording->n];
+
+    memset(step, 0, sizeof *step);
+    return step;
+}
+
+static void make_sweep(struct generator *g, struct step *step)
+{
+    uint64_t most = g->recording->settings.page_max;
+
+    step->kind = STEP_SWEEP;
+    step->op.u.page.limit = (uint32_t)rng_between(&g->rng, (most + 1) / 2, most);
+    if (rng_percent(&g->rng, 10))
+        step->op.u.page.limit = (uint32_t)rng_between(&g->rng, 1, most);
+    g->until_sweep = (unsigned)rng_between(&g->rng, 200, 1200);
+}
+
+struct step *generator_next(struct generator *g, struct run *run)
+{
+    struct step *step = new_step(g);
+    unsigned way = (unsigned)rng_below(&g->rng, 1000);
+
+    change_mood(g);
+    if (g->until_sweep-- == 0)
+        make_sweep(g, step);
+    else if (way < 4)
+        step->kind = STEP_REOPEN;
+    else if (way < 6)
+        step->kind = STEP_VERIFY;
+    else
+        make_op(g, run, step);
+    step->now_ms = g->now_ms;
+    g->recording->n++;
+    return step;
+}
+
+struct step *generator_last(struct generator *g)
+{
+    struct step *step = new_step(g);
+
+    make_sweep(g, step);
+    step->now_ms = g->now_ms;
+    g->recording->n++;
+    return step;
+}

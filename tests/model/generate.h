@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Makes up the steps of a run, one at a time, from a seed alone: as long as engine and model agree,
+ * the same seed gives the same steps.
+ */
+#ifndef TIDINGS_TESTS_GENERATE_H
+#define TIDINGS_TESTS_GENERATE_H
+
+#include "random.h"
+#include "recording.h"
+#include "run.h"
+
+/* A list that is being paged through: what its pages must have in common. */
+struct generator_list {
+    struct tidings_op op;
+    uint32_t number; /* 0 before the first */
+};
+
+struct generator {
+    struct rng rng;
+    struct recording *recording;
+    size_t n_authors; /* the first of the users; they do most of the publishing */
+
+    unsigned mood;
+    unsigned mood_left; /* steps until it changes */
+    uint64_t focus_fan; /* users who act more than others while the mood lasts */
+    uint64_t focus_author;
+    bool standstill; /* the clock hardly moves */
+
+    int64_t now_ms;
+    int64_t latest_ms;     /* the latest now_ms of any write */
+    unsigned writes_in_ms; /* at latest_ms */
+    unsigned until_sweep;
+    struct generator_list lists[LISTS];
+};
+
+/* Also chooses the recording's settings and users. */
+void generator_init(struct generator *g, struct recording *recording, uint64_t seed, size_t users);
+
+/* Writes the next step to the end of the recording and returns it. */
+struct step *generator_next(struct generator *g, struct run *run);
+
+/* The last step of a run: a sweep. */
+struct step *generator_last(struct generator *g);
+
+/* ---- Parts of the generator ---------------------------------------------------------------- */
+
+/* generate_text.c: texts of so many characters, and of at most so many bytes. */
+struct tidings_text generate_characters(struct generator *g, uint64_t characters);
+struct tidings_text generate_body(struct generator *g, uint64_t bytes);
+/* A title, name, avatar or body; now and then just within its limit. */
+struct tidings_text generate_title(struct generator *g);
+struct tidings_text generate_name(struct generator *g);
+struct tidings_text generate_avatar(struct generator *g);
+struct tidings_text generate_any_body(struct generator *g);
+/* One that is over its limit (`most` characters or bytes), or no UTF-8, or holds a NUL. */
+struct tidings_text generate_bad_text(struct generator *g, uint64_t most);
+
+/* generate_bad.c: makes an argument of the step wrong. */
+void generate_mistake(struct generator *g, struct step *step);
+
+#endif

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/* Mistakes: arguments that no well-behaved host would give. Two in one operation show in which
+ * order they are looked for. */
+#include "generate.h"
+
+static uint64_t bad_id(struct generator *g)
+{
+    static const uint64_t bad[] = {0, TIDINGS_ID_MAX + 1, UINT64_MAX, UINT64_C(1) << 63};
+
+    return bad[rng_below(&g->rng, sizeof bad / sizeof bad[0])];
+}
+
+static uint64_t too_great(struct generator *g)
+{
+    return rng_percent(&g->rng, 50) ? TIDINGS_ID_MAX + 1 : UINT64_MAX;
+}
+
+static void bad_page(struct generator *g, struct step *step)
+{
+    struct tidings_page *page = op_page(&step->op);
+    uint32_t most = (uint32_t)g->recording->settings.page_max;
+
+    if (rng_percent(&g->rng, 50)) {
+        page->limit = rng_percent(&g->rng, 50) ? most + 1 : UINT32_MAX;
+        return;
+    }
+    step->post = (struct ref){0};
+    if (rng_percent(&g->rng, 50))
+        page->after.a = too_great(g);
+    else
+        page->after = (struct tidings_cursor){1, too_great(g)};
+}
+
+static void bad_post_ids(struct generator *g, struct step *step)
+{
+    size_t n = step->op.u.mark.n_post_ids;
+
+    switch (rng_below(&g->rng, 4)) {
+    case 0: /* too many */
+        n = (size_t)g->recording->settings.mark_max + 1;
+        step->posts = recording_room(g->recording, n * sizeof *step->posts);
+        for (size_t i = 0; i < n; i++)
+            step->posts[i] = (struct ref){REF_POST, 0, rng_below(&g->rng, 1 + i)};
+        step->op.u.mark.n_post_ids = n;
+        break;
+    case 1: /* none, but a list */
+        step->posts = recording_room(g->recording, sizeof *step->posts);
+        step->op.u.mark.n_post_ids = 0;
+        break;
+    case 2: /* no list */
+        step->posts = NULL;
+        step->op.u.mark.n_post_ids = 0;
+        break;
+    default:
+        if (n > 0)
+            step->posts[rng_below(&g->rng, n)] = (struct ref){REF_NUMBER, 0, bad_id(g)};
+        break;
+    }
+}
+
+static void bad_mark(struct generator *g, struct step *step)
+{
+    bool read = step->op.kind == TIDINGS_OP_MARK_READ;
+
+    switch (rng_below(&g->rng, 6)) {
+    case 0:
+        if (read)
+            step->op.u.mark.author_id = too_great(g);
+        break;
+    case 1:
+        if (read)
+            step->op.u.mark.author_id = g->recording->user_ids[0];
+        break;
+    case 2:
+        if (read)
+            step->up_to = (struct ref){REF_NUMBER, 0, bad_id(g)};
+        break;
+    case 3:
+        if (read)
+            step->up_to = (struct ref){REF_BEYOND, (int64_t)rng_between(&g->rng, 1, 2), 0};
+        break;
+    default:
+        bad_post_ids(g, step);
+        break;
+    }
+}
+
+static void bad_texts(struct generator *g, struct tidings_text *a, uint64_t a_most,
+                      struct tidings_text *b, uint64_t b_most)
+{
+    switch (rng_below(&g->rng, 5)) {
+    case 0:
+        *a = (struct tidings_text){NULL, 0};
+        *b = (struct tidings_text){NULL, 0};
+        break;
+    case 1:
+        *a = (struct tidings_text){"", 0};
+        break;
+    case 2:
+        *a = generate_bad_text(g, a_most);
+        break;
+    case 3:
+        *b = generate_bad_text(g, b_most);
+        break;
+    default:
+        *a = generate_bad_text(g, a_most);
+        *b = generate_bad_text(g, b_most);
+        break;
+    }
+}
+
+static void bad_argument(struct generator *g, struct step *step)
+{
+    const struct tidings_settings *settings = &g->recording->settings;
+    struct tidings_op *op = &step->op;
+
+    switch (op->kind) {
+    case TIDINGS_OP_FOLLOW:
+    case TIDINGS_OP_UNFOLLOW:
+        op->u.relation.user_id = rng_percent(&g->rng, 50) ? op->user_id : bad_id(g);
+        break;
+    case TIDINGS_OP_STATUS:
+        op->u.relation.user_id = bad_id(g);
+        break;
+    case TIDINGS_OP_COUNTERS:
+    case TIDINGS_OP_PROFILE:
+        op->u.user.user_id = bad_id(g);
+        break;
+    case TIDINGS_OP_PROFILE_SET:
+        bad_texts(g, &op->u.profile.name, settings->name_max, &op->u.profile.avatar,
+                  settings->avatar_max);
+        break;
+    case TIDINGS_OP_PUBLISH:
+        if (rng_percent(&g->rng, 30))
+            op->u.publish.kind = (enum tidings_post_kind)(rng_percent(&g->rng, 50) ? 0 : 4);
+        else
+            bad_texts(g, &op->u.publish.title, settings->title_max, &op->u.publish.body,
+                      settings->body_max);
+        break;
+    case TIDINGS_OP_EDIT:
+        if (rng_percent(&g->rng, 30))
+            step->post = (struct ref){REF_NUMBER, 0, bad_id(g)};
+        else
+            bad_texts(g, &op->u.edit.title, settings->title_max, &op->u.edit.body,
+                      settings->body_max);
+        break;
+    case TIDINGS_OP_DELETE:
+    case TIDINGS_OP_OPEN:
+    case TIDINGS_OP_HISTORY_DELETE:
+    case TIDINGS_OP_POST:
+        step->post = (struct ref){REF_NUMBER, 0, bad_id(g)};
+        break;
+    case TIDINGS_OP_MARK_READ:
+    case TIDINGS_OP_MARK_UNREAD:
+        bad_mark(g, step);
+        break;
+    case TIDINGS_OP_FOLLOWING:
+    case TIDINGS_OP_FOLLOWERS:
+        if (rng_percent(&g->rng, 40))
+            op->u.users.user_id = bad_id(g);
+        else
+            bad_page(g, step);
+        break;
+    case TIDINGS_OP_AUTHOR_PAGE:
+    case TIDINGS_OP_INBOX:
+        if (rng_percent(&g->rng, 30))
+            op->u.feed.author_id = op->kind == TIDINGS_OP_INBOX ? too_great(g) : bad_id(g);
+        else if (rng_percent(&g->rng, 40))
+            op->u.feed.filter = (enum tidings_filter)(rng_percent(&g->rng, 50) ? 3 : 255);
+        else
+            bad_page(g, step);
+        break;
+    case TIDINGS_OP_HISTORY:
+    case TIDINGS_OP_EVENTS:
+        bad_page(g, step);
+        break;
+    case TIDINGS_OP_HISTORY_CLEAR:
+    case TIDINGS_OP_BADGE:
+    case TIDINGS_OP_UNREAD:
+        break;
+    }
+}
+
+void generate_mistake(struct generator *g, struct step *step)
+{
+    if (step->wild_cursor)
+        return;
+    step->list = 0;
+    switch (rng_below(&g->rng, 12)) {
+    case 0:
+        step->op.user_id = bad_id(g);
+        break;
+    case 1:
+        step->op.role = (enum tidings_role)(rng_percent(&g->rng, 50) ? 3 : 77);
+        break;
+    case 2:
+        if (rng_percent(&g->rng, 30)) {
+            step->op.kind =
+                (enum tidings_op_kind)(rng_percent(&g->rng, 50) ? TIDINGS_OP_EVENTS + 1 : 9999);
+            break;
+        }
+        /* fallthrough */
+    default:
+        bad_argument(g, step);
+        break;
+    }
+}

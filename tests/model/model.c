@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* The model's tables and the frame around each operation; see model.h. */
+#include "model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool op_writes(enum tidings_op_kind kind)
+{
+    switch (kind) {
+#define X(name, writes, args, answer) \
+    case TIDINGS_OP_##name:           \
+        return writes;
+        TIDINGS_OPS(X)
+#undef X
+    }
+    return false;
+}
+
+void *model_room(void *old, size_t n, size_t size)
+{
+    void *p = realloc(old, (n ? n : 1) * size);
+
+    if (p == NULL)
+        abort();
+    return p;
+}
+
+struct tidings_text model_copy(struct tidings_text text)
+{
+    char *p = model_room(NULL, text.n + 1, 1);
+
+    if (text.n > 0)
+        memcpy(p, text.p, text.n);
+    p[text.n] = '\0';
+    return (struct tidings_text){p, text.n};
+}
+
+void model_drop(struct tidings_text text)
+{
+    free((void *)(uintptr_t)text.p);
+}
+
+void model_init(struct model *model, const struct tidings_settings *settings)
+{
+    memset(model, 0, sizeof *model);
+    model->settings = *settings;
+}
+
+void model_release(struct model *model)
+{
+    for (size_t i = 0; i < model->n_users; i++) {
+        model_drop(model->users[i]->name);
+        model_drop(model->users[i]->avatar);
+        free(model->users[i]->cells);
+        free(model->users[i]);
+    }
+    for (size_t i = 0; i < model->n_posts; i++) {
+        model_drop(model->posts[i].title);
+        model_drop(model->posts[i].body);
+        model_drop(model->posts[i].excerpt);
+    }
+    free(model->users);
+    free(model->follows);
+    free(model->posts);
+    free(model->events);
+    memset(model, 0, sizeof *model);
+}
+
+void model_answer_init(struct model_answer *answer)
+{
+    memset(answer, 0, sizeof *answer);
+}
+
+void model_answer_release(struct model_answer *answer)
+{
+    free(answer->items);
+    free(answer->user_rows);
+    free(answer->unread_rows);
+    free(answer->history_rows);
+    free(answer->event_rows);
+    free(answer->event_places);
+    model_answer_init(answer);
+}
+
+struct model_user *model_user(struct model *model, uint64_t id)
+{
+    struct model_user *user;
+
+    for (size_t i = 0; i < model->n_users; i++) {
+        if (model->users[i]->id == id)
+            return model->users[i];
+    }
+    user = model_room(NULL, 1, sizeof *user);
+    memset(user, 0, sizeof *user);
+    user->id = id;
+    user->name = model_copy((struct tidings_text){"", 0});
+    user->avatar = model_copy((struct tidings_text){"", 0});
+    user->cells = model_room(NULL, model->posts_room, sizeof *user->cells);
+    memset(user->cells, 0, model->posts_room * sizeof *user->cells);
+    model->users = model_room(model->users, model->n_users + 1, sizeof *model->users);
+    model->users[model->n_users++] = user;
+    return user;
+}
+
+struct model_post *model_post(const struct model *model, uint64_t id)
+{
+    for (size_t i = 0; i < model->n_posts; i++) {
+        if (model->posts[i].id == id)
+            return &model->posts[i];
+    }
+    return NULL;
+}
+
+struct model_cell *model_cell(const struct model *model, const struct model_user *user,
+                              const struct model_post *post)
+{
+    return &user->cells[post - model->posts];
+}
+
+bool model_follows(const struct model *model, uint64_t fan, uint64_t author)
+{
+    for (size_t i = 0; i < model->n_follows; i++) {
+        if (model->follows[i].fan == fan && model->follows[i].author == author)
+            return true;
+    }
+    return false;
+}
+
+uint64_t model_unread(const struct model *model, const struct model_user *user, uint64_t author_id)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < model->n_posts; i++) {
+        if (author_id != 0 && model->posts[i].author_id != author_id)
+            continue;
+        if (user->cells[i].delivered && !user->cells[i].is_read && !model->posts[i].deleted)
+            n++;
+    }
+    return n;
+}
+
+void model_show_post(struct model *model, const struct model_post *post, struct tidings_post *shown)
+{
+    shown->id = post->id;
+    shown->author_id = post->author_id;
+    shown->author_name = model_user(model, post->author_id)->name;
+    shown->kind = post->kind;
+    shown->title = post->title;
+    shown->body = post->body;
+    shown->created_at = post->created_at;
+    shown->edited_at = post->edited_at;
+}
+
+void model_run(struct model *model, const struct model_call *call, struct model_answer *answer)
+{
+    int64_t t = call->now_ms;
+
+    model_answer_release(answer);
+    answer->field = model_check_arguments(model, call->op);
+    if (answer->field != NULL) {
+        answer->err = TIDINGS_INVALID;
+        return;
+    }
+    /* Time never runs backwards, whatever the clock does. */
+    if (t < model->newest_write_ms)
+        t = model->newest_write_ms;
+    model->turn++;
+    if (!op_writes(call->op->kind))
+        model_read(model, call, t, answer);
+    else if (model_write(model, call, t, answer))
+        model->newest_write_ms = t;
+}

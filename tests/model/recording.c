@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+#include "recording.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+static void *shared_room(size_t size)
+{
+    void *p =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    return p == MAP_FAILED ? NULL : p;
+}
+
+struct recording *recording_new(size_t steps)
+{
+    struct recording *recording = shared_room(sizeof *recording);
+
+    if (recording == NULL)
+        return NULL;
+    recording->room = steps;
+    recording->steps = shared_room(steps * sizeof *recording->steps);
+    /* Only what is used takes memory: most steps need next to nothing, a few a whole body. */
+    recording->bytes_room = ((size_t)64 << 20) + steps * 8192;
+    recording->bytes = shared_room(recording->bytes_room);
+    if (recording->steps == NULL || recording->bytes == NULL)
+        return NULL;
+    return recording;
+}
+
+void recording_free(struct recording *recording)
+{
+    munmap(recording->steps, recording->room * sizeof *recording->steps);
+    munmap(recording->bytes, recording->bytes_room);
+    munmap(recording, sizeof *recording);
+}
+
+void *recording_room(struct recording *recording, size_t size)
+{
+    size_t at = (recording->bytes_used + 15) / 16 * 16;
+
+    if (size > recording->bytes_room - at) {
+        fprintf(stderr, "the recording is full\n");
+        abort();
+    }
+    recording->bytes_used = at + size;
+    return recording->bytes + at;
+}
+
+const char *op_name(enum tidings_op_kind kind)
+{
+    switch (kind) {
+#define X(name, writes, args, answer) \
+    case TIDINGS_OP_##name:           \
+        return #name;
+        TIDINGS_OPS(X)
+#undef X
+    }
+    return "(unknown operation)";
+}
+
+struct tidings_page *op_page(struct tidings_op *op)
+{
+    switch (op->kind) {
+    case TIDINGS_OP_FOLLOWING:
+    case TIDINGS_OP_FOLLOWERS:
+        return &op->u.users.page;
+    case TIDINGS_OP_AUTHOR_PAGE:
+    case TIDINGS_OP_INBOX:
+        return &op->u.feed.page;
+    case TIDINGS_OP_HISTORY:
+    case TIDINGS_OP_EVENTS:
+        return &op->u.page;
+    default:
+        return NULL;
+    }
+}
+
+static void ref_report(struct report *report, const struct ref *ref)
+{
+    switch (ref->kind) {
+    case REF_NUMBER:
+        report_add(report, "%" PRIu64, ref->value);
+        break;
+    case REF_POST:
+        report_add(report, "P%" PRIu64, ref->value);
+        break;
+    case REF_AS_OF:
+        report_add(report, "as_of[%" PRIu64 "]", ref->value);
+        break;
+    case REF_BEYOND:
+        report_add(report, "newest as_of");
+        break;
+    case REF_EVENT:
+        report_add(report, "E%" PRIu64, ref->value);
+        break;
+    }
+    if (ref->delta != 0)
+        report_add(report, "%+" PRId64, ref->delta);
+}
+
+static void page_report(struct report *report, const struct step *step,
+                        const struct tidings_page *page)
+{
+    report_add(report, " limit=%" PRIu32, page->limit);
+    if (step->list != 0)
+        report_add(report, " list=%" PRIu32 "%s", step->list,
+                   step->list_begins ? " (begins)" : " (goes on)");
+    else if (page->after.a != 0 || page->after.b != 0)
+        report_add(report, " after={%" PRIu64 ", %" PRIu64 "}%s", page->after.a, page->after.b,
+                   step->wild_cursor ? " (made up)" : "");
+}
+
+static void mark_report(struct report *report, const struct step *step)
+{
+    if (step->posts != NULL) {
+        report_add(report, " post_ids=[");
+        for (size_t i = 0; i < step->op.u.mark.n_post_ids; i++) {
+            if (i > 0)
+                report_add(report, " ");
+            ref_report(report, &step->posts[i]);
+        }
+        report_add(report, "]");
+    }
+    if (step->op.u.mark.author_id != 0)
+        report_add(report, " author_id=%" PRIu64, step->op.u.mark.author_id);
+    if (step->up_to.kind != REF_NUMBER || step->up_to.value != 0) {
+        report_add(report, " up_to=");
+        ref_report(report, &step->up_to);
+    }
+}
+
+static void two_texts_report(struct report *report, const char *a_name, struct tidings_text a,
+                             const char *b_name, struct tidings_text b)
+{
+    report_add(report, " %s=", a_name);
+    report_text(report, a);
+    report_add(report, " %s=", b_name);
+    report_text(report, b);
+}
+
+static void arguments_report(struct report *report, const struct step *step)
+{
+    const struct tidings_op *op = &step->op;
+
+    switch (op->kind) {
+    case TIDINGS_OP_FOLLOW:
+    case TIDINGS_OP_UNFOLLOW:
+    case TIDINGS_OP_STATUS:
+        report_add(report, " user_id=%" PRIu64 "%s", op->u.relation.user_id,
+                   op->u.relation.purge_inbox ? " purge_inbox" : "");
+        break;
+    case TIDINGS_OP_COUNTERS:
+    case TIDINGS_OP_PROFILE:
+        report_add(report, " user_id=%" PRIu64, op->u.user.user_id);
+        break;
+    case TIDINGS_OP_FOLLOWING:
+    case TIDINGS_OP_FOLLOWERS:
+        report_add(report, " user_id=%" PRIu64, op->u.users.user_id);
+        page_report(report, step, &op->u.users.page);
+        break;
+    case TIDINGS_OP_PROFILE_SET:
+        two_texts_report(report, "name", op->u.profile.name, "avatar", op->u.profile.avatar);
+        break;
+    case TIDINGS_OP_PUBLISH:
+        report_add(report, " P%" PRIu32 " kind=%d", step->publish, (int)op->u.publish.kind);
+        two_texts_report(report, "title", op->u.publish.title, "body", op->u.publish.body);
+        break;
+    case TIDINGS_OP_EDIT:
+        report_add(report, " post_id=");
+        ref_report(report, &step->post);
+        two_texts_report(report, "title", op->u.edit.title, "body", op->u.edit.body);
+        break;
+    case TIDINGS_OP_DELETE:
+    case TIDINGS_OP_OPEN:
+    case TIDINGS_OP_HISTORY_DELETE:
+    case TIDINGS_OP_POST:
+        report_add(report, " post_id=");
+        ref_report(report, &step->post);
+        break;
+    case TIDINGS_OP_MARK_READ:
+    case TIDINGS_OP_MARK_UNREAD:
+        mark_report(report, step);
+        break;
+    case TIDINGS_OP_AUTHOR_PAGE:
+    case TIDINGS_OP_INBOX:
+        report_add(report, " author_id=%" PRIu64 " filter=%d", op->u.feed.author_id,
+                   (int)op->u.feed.filter);
+        page_report(report, step, &op->u.feed.page);
+        break;
+    case TIDINGS_OP_EVENTS:
+        report_add(report, " after=");
+        ref_report(report, &step->post);
+        page_report(report, step, &op->u.page);
+        break;
+    case TIDINGS_OP_HISTORY:
+        page_report(report, step, &op->u.page);
+        break;
+    case TIDINGS_OP_HISTORY_CLEAR:
+    case TIDINGS_OP_BADGE:
+    case TIDINGS_OP_UNREAD:
+        break;
+    }
+}
+
+void step_report(struct report *report, size_t number, const struct step *step)
+{
+    static const char *const roles[] = {"", " (service)", " (admin)"};
+
+    report_add(report, "%6zu  at %" PRId64 "%s  ", number, step->now_ms,
+               step->by_clock ? " by clock" : "");
+    switch (step->kind) {
+    case STEP_SWEEP:
+        report_add(report, "compare everything, %" PRIu32 " rows a page", step->op.u.page.limit);
+        return;
+    case STEP_VERIFY:
+        report_add(report, "verify");
+        return;
+    case STEP_REOPEN:
+        report_add(report, "close and open again");
+        return;
+    case STEP_OP:
+        break;
+    }
+    report_add(report, "user %" PRIu64 "%s: %s", step->op.user_id,
+               (unsigned)step->op.role < 3 ? roles[step->op.role] : " (unknown role)",
+               op_name(step->op.kind));
+    arguments_report(report, step);
+    if (step->keep_as_of != 0)
+        report_add(report, " -> as_of[%" PRIu32 "]", step->keep_as_of);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A test run as data: a list of steps that can be run again, in whole or in part.
+ *
+ * A step must mean the same when steps before it are left out, so it does not name posts by the ids
+ * that the engine made: it says "the post of publish number 7", and likewise for tokens and places
+ * in lists (struct ref, `list`). Where that does not exist in a run, an id that does not exist
+ * stands in. Times are absolute, for the same reason.
+ *
+ * The recording lies in shared memory: the process that runs the engine may crash, and its parent
+ * then still has the steps.
+ */
+#ifndef TIDINGS_TESTS_RECORDING_H
+#define TIDINGS_TESTS_RECORDING_H
+
+#include "report.h"
+#include "tidings.h"
+
+enum {
+    MAX_USERS = 512,
+    LISTS = 24, /* lists being paged through at the same time */
+    SLOTS = 32, /* as_of tokens remembered; number 0 is none */
+};
+
+enum ref_kind {
+    REF_NUMBER, /* `value` itself */
+    REF_POST,   /* id of the post that publish number `value` made, plus delta */
+    REF_AS_OF,  /* the token in slot `value` */
+    REF_BEYOND, /* delta more than the newest token there can be */
+    REF_EVENT,  /* id of the event number `value` that the run has seen, plus delta (0 or -1) */
+};
+
+struct ref {
+    enum ref_kind kind;
+    int64_t delta;
+    uint64_t value;
+};
+
+enum step_kind {
+    STEP_OP,
+    STEP_SWEEP,  /* compare everything that can be asked; op.u.page.limit rows a page */
+    STEP_VERIFY, /* tidings_verify finds nothing */
+    STEP_REOPEN, /* close the engine and open it again */
+};
+
+struct step {
+    enum step_kind kind;
+    int64_t now_ms;
+    bool by_clock;        /* op.now_ms is 0, and it is the engine's clock that says now_ms */
+    struct tidings_op op; /* but for now_ms and what the following stand for */
+    struct ref post;      /* post_id; in EVENTS page.after.a */
+    struct ref *posts;    /* mark: the n_post_ids; NULL is NULL */
+    struct ref up_to;
+    uint32_t publish;    /* PUBLISH: its number */
+    uint32_t list;       /* number of the list it pages through; 0 is none */
+    bool list_begins;    /* from its beginning, rather than from where it stands */
+    uint32_t keep_as_of; /* the slot that keeps the answer's token */
+    bool wild_cursor;    /* op's cursor is made up: any sane answer will do */
+};
+
+/* How a run went. */
+struct outcome {
+    bool failed;
+    size_t failed_step;
+    uint64_t steps;
+    uint64_t answers; /* compared with the model's */
+    uint64_t errors;  /* of these, expected errors */
+    uint64_t reopens;
+    uint64_t verifies;
+    uint64_t posts;
+    struct report report;
+};
+
+struct recording {
+    uint64_t seed;
+    struct tidings_settings settings;
+    uint64_t user_ids[MAX_USERS];
+    size_t n_users;
+    uint32_t n_publishes;
+    int64_t start_ms;
+
+    struct step *steps;
+    size_t n;
+    size_t room;
+    char *bytes; /* what the steps point to */
+    size_t bytes_used;
+    size_t bytes_room;
+
+    struct outcome outcome; /* of the run under way or the last one */
+};
+
+/* In shared memory; NULL if there is none. */
+struct recording *recording_new(size_t steps);
+void recording_free(struct recording *recording);
+/* Memory that lives as long as the recording. */
+void *recording_room(struct recording *recording, size_t size);
+
+/* The step in one line. */
+void step_report(struct report *report, size_t number, const struct step *step);
+
+/* Name of an operation, also of one that does not exist. */
+const char *op_name(enum tidings_op_kind kind);
+/* Where the operation says which page it wants; NULL if it answers with no list. */
+struct tidings_page *op_page(struct tidings_op *op);
+
+#endif

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+#include "run.h"
+
+#include "compare.h"
+#include "invariants.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool run_fail(struct run *run, const char *format, ...)
+{
+    char line[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    report_add(&run->outcome->report, "%s\n", line);
+    return false;
+}
+
+/* ---- Opening and closing ------------------------------------------------------------------- */
+
+static int64_t run_clock(void *ctx)
+{
+    struct run *run = ctx;
+
+    return atomic_load(&run->clock_ms);
+}
+
+static bool engine_open(struct run *run)
+{
+    const char *message = NULL;
+    enum tidings_err err = tidings_open(&run->options, &run->engine, &message);
+
+    if (err == TIDINGS_OK)
+        return true;
+    run->engine = NULL;
+    return run_fail(run, "tidings_open: %s: %s", tidings_err_code(err), message ? message : "");
+}
+
+bool run_open(struct run *run, struct recording *recording, const char *dir)
+{
+    memset(run, 0, sizeof *run);
+    run->recording = recording;
+    run->outcome = &recording->outcome;
+    tidings_options_init(&run->options);
+    run->options.dir = dir;
+    run->options.settings = recording->settings;
+    run->options.clock = run_clock;
+    run->options.clock_ctx = run;
+    model_init(&run->model, &recording->settings);
+    model_answer_init(&run->expected);
+    tidings_answer_init(&run->answer);
+    atomic_store(&run->clock_ms, recording->start_ms);
+    run->post_room = recording->room + 1;
+    run->post_ids = calloc(run->post_room, sizeof *run->post_ids);
+    run->publish_of = calloc(run->post_room, sizeof *run->publish_of);
+    return engine_open(run);
+}
+
+void run_close(struct run *run)
+{
+    tidings_close(run->engine);
+    run->engine = NULL;
+    tidings_answer_release(&run->answer);
+    model_answer_release(&run->expected);
+    model_release(&run->model);
+    free(run->post_ids);
+    free(run->publish_of);
+}
+
+static bool run_reopen(struct run *run)
+{
+    tidings_close(run->engine);
+    run->engine = NULL;
+    run->outcome->reopens++;
+    return engine_open(run);
+}
+
+static bool run_verify(struct run *run)
+{
+    char text[2048] = "";
+    struct tidings_verify verify = {.report = fmemopen(text, sizeof text, "w")};
+    enum tidings_err err = tidings_verify(run->engine, &verify);
+
+    if (verify.report != NULL)
+        fclose(verify.report);
+    run->outcome->verifies++;
+    if (err != TIDINGS_OK)
+        return run_fail(run, "tidings_verify: %s", tidings_err_code(err));
+    if (verify.differences != 0)
+        return run_fail(run, "tidings_verify: %" PRIu64 " differences: %.400s", verify.differences,
+                        text);
+    if (verify.repaired != 0)
+        return run_fail(run, "tidings_verify repaired without being asked to");
+    return true;
+}
+
+/* ---- What the engine makes up -------------------------------------------------------------- */
+
+static bool learn_as_of(struct run *run, const struct tidings_op *op)
+{
+    uint64_t as_of;
+
+    if (run->answer.err != TIDINGS_OK || !answer_as_of(op->kind, &run->answer, &as_of))
+        return true;
+    if (as_of < run->model.newest_id)
+        return run_fail(run, "as_of %" PRIu64 " is less than the token or post id %" PRIu64, as_of,
+                        run->model.newest_id);
+    run->model.newest_id = as_of;
+    return true;
+}
+
+static bool check_new_post_id(struct run *run)
+{
+    uint64_t id = run->answer.u.post.id;
+
+    if (id <= run->model.newest_id || id > TIDINGS_ID_MAX)
+        return run_fail(run, "new post id %" PRIu64 " after post id or as_of %" PRIu64, id,
+                        run->model.newest_id);
+    return true;
+}
+
+/* Event ids increase all the way, not only on one page; one that was given before is given again.
+ */
+static bool learn_event_ids(struct run *run)
+{
+    for (size_t i = 0; i < run->expected.n; i++) {
+        uint64_t id = run->answer.u.events.rows[i].event_id;
+        struct tidings_event *event = &run->model.events[run->expected.event_places[i]];
+        size_t j = run->expected.event_places[i];
+
+        if (event->event_id != 0 && event->event_id != id)
+            return run_fail(run, "event %" PRIu64 " now has the id %" PRIu64, event->event_id, id);
+        event->event_id = id;
+        while (j > 0 && run->model.events[j - 1].event_id == 0)
+            j--;
+        if (j > 0 && run->model.events[j - 1].event_id >= id)
+            return run_fail(run, "event id %" PRIu64 " after %" PRIu64, id,
+                            run->model.events[j - 1].event_id);
+    }
+    return true;
+}
+
+/* ---- One operation ------------------------------------------------------------------------- */
+
+bool run_op(struct run *run, const struct tidings_op *op, struct tidings_cursor model_after)
+{
+    struct model_call call = {.op = op, .now_ms = op->now_ms, .after = model_after};
+    enum tidings_err err = tidings_run(run->engine, op, &run->answer);
+
+    if (op->now_ms == 0)
+        call.now_ms = atomic_load(&run->clock_ms);
+    run->outcome->answers++;
+    run->outcome->errors += err != TIDINGS_OK;
+    if (err != run->answer.err)
+        return run_fail(run, "tidings_run returned %s, the answer says %s", tidings_err_code(err),
+                        tidings_err_code(run->answer.err));
+    if (!invariants_hold(&run->options.settings, op, &run->answer, &run->outcome->report))
+        return run_fail(run, "in the answer to %s of user %" PRIu64, op_name(op->kind),
+                        op->user_id);
+    if (op->kind == TIDINGS_OP_PUBLISH && err == TIDINGS_OK) {
+        if (!check_new_post_id(run))
+            return false;
+        call.new_post_id = run->answer.u.post.id;
+    }
+    model_run(&run->model, &call, &run->expected);
+    if (!compare_answers(op, &run->expected, &run->answer, &run->outcome->report))
+        return run_fail(run, "in the answer to %s of user %" PRIu64, op_name(op->kind),
+                        op->user_id);
+    if (op->kind == TIDINGS_OP_EVENTS && err == TIDINGS_OK && !learn_event_ids(run))
+        return false;
+    return learn_as_of(run, op);
+}
+
+/* ---- From a step to an operation ----------------------------------------------------------- */
+
+/* The newest token that the engine would give now. */
+static bool fresh_as_of(struct run *run, const struct step *step, uint64_t *as_of)
+{
+    struct tidings_op op = {
+        .kind = TIDINGS_OP_BADGE, .user_id = run->recording->user_ids[0], .now_ms = step->now_ms};
+
+    if (!run_op(run, &op, (struct tidings_cursor){0, 0}))
+        return false;
+    *as_of = run->answer.u.badge.as_of;
+    return true;
+}
+
+static bool post_made(const struct run *run, const struct ref *ref)
+{
+    return ref->kind == REF_POST && ref->value < run->post_room && run->post_ids[ref->value] != 0;
+}
+
+static uint64_t post_id(const struct run *run, const struct ref *ref)
+{
+    if (ref->kind != REF_POST)
+        return ref->value;
+    if (post_made(run, ref))
+        return run->post_ids[ref->value] + (uint64_t)ref->delta;
+    return TIDINGS_ID_MAX - 1000000 - ref->value;
+}
+
+static bool resolve_up_to(struct run *run, const struct step *step, uint64_t *up_to)
+{
+    const struct ref *ref = &step->up_to;
+
+    if (ref->kind == REF_AS_OF && run->slots[ref->value] != 0) {
+        *up_to = run->slots[ref->value];
+        return true;
+    }
+    if (post_made(run, ref)) {
+        *up_to = post_id(run, ref);
+        return true;
+    }
+    if (ref->kind == REF_NUMBER) {
+        *up_to = ref->value;
+        return true;
+    }
+    if (!fresh_as_of(run, step, up_to))
+        return false;
+    if (ref->kind == REF_BEYOND)
+        *up_to += (uint64_t)ref->delta;
+    return true;
+}
+
+static bool resolve_mark(struct run *run, const struct step *step, struct tidings_op *op,
+                         uint64_t **ids)
+{
+    if (step->posts != NULL) {
+        *ids = calloc(op->u.mark.n_post_ids + 1, sizeof **ids);
+        for (size_t i = 0; i < op->u.mark.n_post_ids; i++)
+            (*ids)[i] = post_id(run, &step->posts[i]);
+        op->u.mark.post_ids = *ids;
+    }
+    return resolve_up_to(run, step, &op->u.mark.up_to);
+}
+
+/* Where EVENTS goes on, for the engine and, as the number of events to pass over, for the model. */
+static struct place resolve_event(const struct run *run, const struct ref *ref)
+{
+    struct place at = {.engine = {ref->value, 0}};
+
+    if (ref->kind == REF_NUMBER) {
+        at.model.a = ref->value == 0 ? 0 : UINT64_MAX; /* beyond all that will ever be */
+        return at;
+    }
+    at.engine.a = 0;
+    if (ref->value < run->model.n_events && run->model.events[ref->value].event_id != 0) {
+        at.engine.a = run->model.events[ref->value].event_id + (uint64_t)ref->delta;
+        at.model.a = ref->value + (ref->delta == 0);
+    }
+    return at;
+}
+
+/* Fills in what the step only names. */
+static bool resolve(struct run *run, const struct step *step, struct tidings_op *op,
+                    struct tidings_cursor *model_after, uint64_t **ids)
+{
+    struct tidings_page *page = op_page(op);
+    struct place at = {0};
+
+    switch (op->kind) {
+    case TIDINGS_OP_EDIT:
+        op->u.edit.post_id = post_id(run, &step->post);
+        return true;
+    case TIDINGS_OP_DELETE:
+    case TIDINGS_OP_OPEN:
+    case TIDINGS_OP_HISTORY_DELETE:
+    case TIDINGS_OP_POST:
+        op->u.post.post_id = post_id(run, &step->post);
+        return true;
+    case TIDINGS_OP_MARK_READ:
+    case TIDINGS_OP_MARK_UNREAD:
+        return resolve_mark(run, step, op, ids);
+    default:
+        break;
+    }
+    if (page == NULL)
+        return true;
+    if (op->kind == TIDINGS_OP_EVENTS)
+        at = resolve_event(run, &step->post);
+    /* The place may be another list's, if this one's beginning has been left out. */
+    if (step->list != 0 && !step->list_begins && run->places[step->list % LISTS].list == step->list)
+        at = run->places[step->list % LISTS];
+    /* A cursor that stands in the operation itself is a bad one. */
+    if (page->after.a == 0 && page->after.b == 0)
+        page->after = at.engine;
+    *model_after = at.model;
+    return true;
+}
+
+static bool run_wild(struct run *run, const struct tidings_op *op)
+{
+    enum tidings_err err = tidings_run(run->engine, op, &run->answer);
+
+    if (err == TIDINGS_INVALID && run->answer.field && strcmp(run->answer.field, "cursor") == 0)
+        return true;
+    if (err != TIDINGS_OK)
+        return run_fail(run, "a made-up cursor: %s", tidings_err_code(err));
+    return invariants_hold(&run->options.settings, op, &run->answer, &run->outcome->report);
+}
+
+static void remember(struct run *run, const struct step *step, const struct tidings_op *op)
+{
+    uint64_t as_of;
+
+    if (run->answer.err != TIDINGS_OK)
+        return;
+    if (op->kind == TIDINGS_OP_PUBLISH) {
+        run->post_ids[step->publish] = run->answer.u.post.id;
+        run->publish_of[run->model.n_posts - 1] = step->publish;
+        run->outcome->posts++;
+    }
+    if (step->list != 0)
+        run->places[step->list % LISTS] =
+            (struct place){step->list, answer_next(op->kind, &run->answer), run->expected.next};
+    if (step->keep_as_of != 0 && answer_as_of(op->kind, &run->answer, &as_of))
+        run->slots[step->keep_as_of] = as_of;
+}
+
+static bool run_op_step(struct run *run, const struct step *step)
+{
+    struct tidings_op op = step->op;
+    struct tidings_cursor model_after = {0, 0};
+    uint64_t *ids = NULL;
+    bool ok;
+
+    op.now_ms = step->by_clock ? 0 : step->now_ms;
+    ok = resolve(run, step, &op, &model_after, &ids);
+    if (ok && step->wild_cursor) {
+        ok = run_wild(run, &op);
+    } else if (ok) {
+        ok = run_op(run, &op, model_after);
+        if (ok)
+            remember(run, step, &op);
+    }
+    free(ids);
+    return ok;
+}
+
+bool run_step(struct run *run, const struct step *step)
+{
+    atomic_store(&run->clock_ms, step->now_ms);
+    run->outcome->steps++;
+    switch (step->kind) {
+    case STEP_OP:
+        return run_op_step(run, step);
+    case STEP_SWEEP:
+        return run_sweep(run, step->now_ms, step->op.u.page.limit);
+    case STEP_VERIFY:
+        return run_verify(run);
+    case STEP_REOPEN:
+        return run_reopen(run);
+    }
+    return false;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A run: one engine and one model that are given the same operations, step by step, and must give
+ * the same answers. A function that returns false has written into the outcome's report why.
+ */
+#ifndef TIDINGS_TESTS_RUN_H
+#define TIDINGS_TESTS_RUN_H
+
+#include "model.h"
+#include "recording.h"
+
+#include <stdatomic.h>
+
+/* A place in a list, in the engine's terms and in the model's. */
+struct place {
+    uint32_t list;
+    struct tidings_cursor engine;
+    struct tidings_cursor model;
+};
+
+struct run {
+    struct recording *recording;
+    struct outcome *outcome;
+    struct tidings_options options;
+    _Atomic int64_t clock_ms;
+
+    struct tidings *engine;
+    struct model model;
+    struct tidings_answer answer; /* the engine's and the model's to the last operation */
+    struct model_answer expected;
+
+    uint64_t *post_ids;   /* by number of publish; 0 if it has made none */
+    uint32_t *publish_of; /* by index of the post in the model */
+    size_t post_room;
+    struct place places[LISTS];
+    uint64_t slots[SLOTS];
+};
+
+/* Opens an engine in `dir`, which must be empty or missing. run_close works in any state. */
+bool run_open(struct run *run, struct recording *recording, const char *dir);
+void run_close(struct run *run);
+
+bool run_step(struct run *run, const struct step *step);
+
+/*
+ * One operation on both, and every comparison there is; model_after is its cursor in the model's
+ * terms. The answers stay in `answer` and `expected`.
+ */
+bool run_op(struct run *run, const struct tidings_op *op, struct tidings_cursor model_after);
+
+/* sweep.c: asks everything that can be asked, `limit` rows a page. */
+bool run_sweep(struct run *run, int64_t now_ms, uint32_t limit);
+
+/* Writes into the report; false. */
+bool run_fail(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif
