@@ -107,6 +107,17 @@ static inline struct key key_follower(uint64_t author, uint64_t rank)
     return key;
 }
 
+/* An idempotency key. */
+enum { ONCE_BYTES = 16 };
+
+static inline struct key key_once(uint64_t user, const uint8_t key_bytes[ONCE_BYTES])
+{
+    struct key key = key_id(user);
+    memcpy(key.bytes + key.n, key_bytes, ONCE_BYTES);
+    key.n += ONCE_BYTES;
+    return key;
+}
+
 static inline struct key key_meta(const char *name)
 {
     struct key key = {.n = 0};

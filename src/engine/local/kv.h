@@ -25,7 +25,9 @@
     X(POST, "post")         \
     X(BODY, "body")         \
     X(EVENT, "event")       \
-    X(TODO, "todo")
+    X(TODO, "todo")         \
+    X(ONCE, "once")         \
+    X(ONCE_AGE, "once_age")
 
 enum table {
 #define X(table, name) TABLE_##table,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "engine/local/keys.h"
 
 enum { VERSION_1 = 0x10, VERSION_MASK = 0xf0, FLAGS_MASK = 0x0f };
 
@@ -363,6 +364,34 @@ bool post_decode(struct bytes from, struct post_record *post)
     post->excerpt = read_block(&r);
     return read_end(&r) && kind >= TIDINGS_NOTE && kind <= TIDINGS_STORY &&
            is_stamp(post->author) && post->deleted == (post->removed != 0);
+}
+
+/* ---- What happened once --------------------------------------------------------------------- */
+
+struct bytes once_encode(const struct once_record *once, struct arena *arena)
+{
+    uint8_t *to = arena_alloc(arena, 1 + ID_BYTES + ONCE_BYTES + once->answer.n);
+    size_t n = 0;
+    if (!to)
+        return (struct bytes){NULL, 0};
+    to[n++] = VERSION_1;
+    put_id(to + n, once->stamp);
+    n += ID_BYTES;
+    memcpy(to + n, once->fingerprint, ONCE_BYTES);
+    n += ONCE_BYTES;
+    if (once->answer.n)
+        memcpy(to + n, once->answer.p, once->answer.n);
+    return (struct bytes){to, n + once->answer.n};
+}
+
+bool once_decode(struct bytes from, struct once_record *once)
+{
+    struct reader r = reader_of(from.p, from.n);
+    read_head(&r, 0);
+    once->stamp = read_id(&r);
+    once->fingerprint = read_bytes(&r, ONCE_BYTES);
+    once->answer = (struct bytes){r.at, reader_left(&r)};
+    return !r.bad && is_stamp(once->stamp);
 }
 
 /* ---- An event ------------------------------------------------------------------------------- */

@@ -128,6 +128,17 @@ struct post_record {
 struct bytes post_encode(const struct post_record *post, struct arena *arena);
 bool post_decode(struct bytes from, struct post_record *post);
 
+/* ---- What happened once --------------------------------------------------------------------- */
+
+struct once_record {
+    uint64_t stamp;
+    const uint8_t *fingerprint; /* ONCE_BYTES of them */
+    struct bytes answer;
+};
+
+struct bytes once_encode(const struct once_record *once, struct arena *arena);
+bool once_decode(struct bytes from, struct once_record *once);
+
 /* ---- An event ------------------------------------------------------------------------------- */
 
 enum { EVENT_RECORD_MAX = 2 + 3 * 10 + 10 };

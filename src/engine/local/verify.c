@@ -518,6 +518,39 @@ static void check_event(struct check *check, struct bytes key, struct bytes valu
         differ(check, "%" PRIu64 " is newer than the newest id", get_id(key.p));
 }
 
+static void check_once(struct check *check, struct bytes key, struct bytes value)
+{
+    struct once_record record;
+    if (key.n != ID_BYTES + ONCE_BYTES || !once_decode(value, &record)) {
+        differ(check, "a kept answer cannot be decoded");
+        return;
+    }
+    struct key age = key_id(record.stamp);
+    struct bytes name;
+    if (kv_get(check->view->txn, TABLE_ONCE_AGE, &age, &name) && name.n == key.n &&
+        !memcmp(name.p, key.p, key.n))
+        return;
+    differ(check, "an answer of user %" PRIu64 " is kept for ever", get_id(key.p));
+    mend(check, TABLE_ONCE_AGE, &age, key);
+}
+
+/* An age whose key was used again is normal; one without any answer is not. */
+static void check_once_age(struct check *check, struct bytes key, struct bytes value)
+{
+    struct key name = {.n = (uint8_t)value.n};
+    struct bytes found;
+    uint64_t stamp = key.n == ID_BYTES ? get_id(key.p) : 0;
+    struct key age = key_id(stamp);
+    if (value.n == ID_BYTES + ONCE_BYTES)
+        memcpy(name.bytes, value.p, value.n);
+    else
+        name.n = 0;
+    if (stamp && name.n && kv_get(check->view->txn, TABLE_ONCE, &name, &found))
+        return;
+    differ(check, "an age without an answer");
+    mend_delete(check, TABLE_ONCE_AGE, &age);
+}
+
 /* ---- All together --------------------------------------------------------------------------- */
 
 static void check_everything(struct check *check)
@@ -530,6 +563,7 @@ static void check_everything(struct check *check)
         {"posts", TABLE_POST, check_post},     {"authors", TABLE_AUTHOR, check_list},
         {"bodies", TABLE_BODY, check_body},    {"followers", TABLE_FOLLOWER, check_follower},
         {"users", TABLE_USER, check_user_row}, {"events", TABLE_EVENT, check_event},
+        {"answers", TABLE_ONCE, check_once},   {"ages", TABLE_ONCE_AGE, check_once_age},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         check->part = parts[i].part;
