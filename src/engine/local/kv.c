@@ -238,9 +238,13 @@ enum tidings_err kv_reader_start(struct kv_txn *txn)
     if (rc)
         return translate(rc);
     rc = renew_cursors(txn);
-    txn->err = translate(rc);
+    if (rc) {
+        mdb_txn_reset(txn->handle);
+        return translate(rc);
+    }
+    txn->err = TIDINGS_OK;
     txn->version = mdb_txn_id(txn->handle);
-    return txn->err;
+    return TIDINGS_OK;
 }
 
 void kv_reader_stop(struct kv_txn *txn)

@@ -69,7 +69,7 @@ enum tidings_err kv_open(const char *dir, size_t map_bytes, unsigned readers, st
                          const char **message);
 void kv_close(struct kv *kv);
 
-/* Bytes of the data file in use. */
+/* Bytes of the data file, pages free for reuse included. */
 uint64_t kv_used_bytes(struct kv *kv);
 
 /* One write transaction at a time. Commit answers the sticky error if there is one; either way, and

@@ -63,8 +63,8 @@ static enum tidings_err refuse(struct view *view, struct reply *reply)
 static enum tidings_err recall(struct view *view, struct reply *reply)
 {
     struct once_record record;
-    if (!once_find(view, reply->op, &record))
-        return TIDINGS_CORRUPT;
+    if (!once_get(view, reply->op, &record))
+        return TIDINGS_UNCERTAIN;
     reply->answer->stored = view_text(view, reply->arena, record.answer);
     return TIDINGS_OK;
 }
@@ -86,19 +86,17 @@ static enum tidings_err local_answer(struct engine *engine, const struct tidings
     if (!err)
         err = view->txn->err;
     snapshot_return(local, snapshot);
-    return err;
+    /* The change is made, and only its answer could not be. */
+    bool changed = !call->err && op_writes(call->op->kind);
+    return changed && (err == TIDINGS_CORRUPT || err == TIDINGS_NO_MEMORY) ? TIDINGS_UNCERTAIN
+                                                                           : err;
 }
 
 static void local_stats(struct engine *engine, struct tidings_stats *stats)
 {
     struct local *local = (struct local *)engine;
-    struct snapshot *snapshot;
     writer_stats(local, stats);
     stats->data_bytes = kv_used_bytes(local->kv);
-    if (snapshot_take(local, NULL, &snapshot))
-        return;
-    stats->newest_id = snapshot->view.last_id;
-    snapshot_return(local, snapshot);
 }
 
 /* ---- Life ----------------------------------------------------------------------------------- */
@@ -145,7 +143,6 @@ enum tidings_err engine_local_open(const struct tidings_options *options, struct
                                    const char **message)
 {
     struct local *local = calloc(1, sizeof *local);
-    *message = tidings_err_text(TIDINGS_NO_MEMORY);
     if (!local)
         return TIDINGS_NO_MEMORY;
     local->engine.vtable = &local_vtable;

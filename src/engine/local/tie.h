@@ -3,8 +3,10 @@
  * The tie between a fan and an author: the stored pair, the author's head, and the read maps, put
  * together. The inbox is not stored; it is what follows from ties:
  *
- *     delivered = the pair's spans          deleted = the head's deletions        read = the read
- * maps unread    = delivered, not deleted, not read
+ *     delivered = the pair's spans
+ *     deleted   = the head's deletions
+ *     read      = the read maps
+ *     unread    = delivered, not deleted, not read
  *
  * Counting it does not look at single posts: the pair holds how many are read (reads_in, reads_out)
  * and how many of these were deleted, up to the author's deletion number `settled`; only later

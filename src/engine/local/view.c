@@ -57,6 +57,11 @@ bool view_post(struct view *view, uint64_t id, struct post_record *post)
     return true;
 }
 
+uint64_t view_oldest_id(const struct view *view, int64_t age_ms)
+{
+    return id_floor(view->now_ms - age_ms + 1);
+}
+
 size_t view_limit(const struct view *view, const struct tidings_page *page)
 {
     size_t most = view->settings->page_max;
