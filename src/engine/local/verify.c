@@ -335,7 +335,6 @@ static void check_history(struct check *check, uint64_t reader, struct bytes key
 
 static void check_user_row(struct check *check, struct bytes key, struct bytes value)
 {
-    struct profile_record profile;
     struct user_record user;
     struct tie tie;
     if (key.n < ID_BYTES + 1) {
@@ -350,10 +349,6 @@ static void check_user_row(struct check *check, struct bytes key, struct bytes v
         break;
     case ROW_READMAP:
         check_readmap(check, id, key, value);
-        break;
-    case ROW_NAME:
-        if (!profile_decode(value, &profile))
-            differ(check, "user %" PRIu64 ": the profile cannot be decoded", id);
         break;
     case ROW_USER:
         if (!user_decode(value, &user))
@@ -531,6 +526,13 @@ static void check_event(struct check *check, struct bytes key, struct bytes valu
         differ(check, "%" PRIu64 " is newer than the newest id", get_id(key.p));
 }
 
+static void check_profile(struct check *check, struct bytes key, struct bytes value)
+{
+    struct profile_record profile;
+    if (key.n != ID_BYTES || !profile_decode(value, &profile))
+        differ(check, "a profile cannot be decoded");
+}
+
 static void check_once(struct check *check, struct bytes key, struct bytes value)
 {
     struct once_record record;
@@ -573,10 +575,11 @@ static void check_everything(struct check *check)
         enum table table;
         void (*visit)(struct check *, struct bytes key, struct bytes value);
     } parts[] = {
-        {"posts", TABLE_POST, check_post},     {"authors", TABLE_AUTHOR, check_list},
-        {"bodies", TABLE_BODY, check_body},    {"followers", TABLE_FOLLOWER, check_follower},
-        {"users", TABLE_USER, check_user_row}, {"events", TABLE_EVENT, check_event},
-        {"answers", TABLE_ONCE, check_once},   {"ages", TABLE_ONCE_AGE, check_once_age},
+        {"posts", TABLE_POST, check_post},        {"authors", TABLE_AUTHOR, check_list},
+        {"bodies", TABLE_BODY, check_body},       {"followers", TABLE_FOLLOWER, check_follower},
+        {"users", TABLE_USER, check_user_row},    {"profiles", TABLE_PROFILE, check_profile},
+        {"events", TABLE_EVENT, check_event},     {"answers", TABLE_ONCE, check_once},
+        {"ages", TABLE_ONCE_AGE, check_once_age},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         check->part = parts[i].part;

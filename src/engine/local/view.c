@@ -35,9 +35,9 @@ void view_profile(struct view *view, uint64_t user, struct arena *arena, struct 
                   struct tidings_text *avatar)
 {
     struct profile_record profile = {0};
-    struct key key = key_row(user, ROW_NAME);
+    struct key key = key_id(user);
     struct bytes value;
-    if (kv_get(view->txn, TABLE_USER, &key, &value) && !profile_decode(value, &profile))
+    if (kv_get(view->txn, TABLE_PROFILE, &key, &value) && !profile_decode(value, &profile))
         view_corrupt(view);
     *name = view_text(view, arena, profile.name);
     if (avatar)
