@@ -136,6 +136,7 @@ const char *http_request_method(const struct http_request *req);
 struct http_text http_request_path(const struct http_request *req);
 /* What follows the '?', not decoded; p is NULL if there is no '?'. */
 struct http_text http_request_query(const struct http_request *req);
+/* n is 0 if there is none; p is never NULL. */
 struct http_text http_request_body(const struct http_request *req);
 uint64_t http_request_id(const struct http_request *req);
 struct http_peer http_request_peer(const struct http_request *req);

@@ -185,9 +185,12 @@ static void watch_stream(struct link *link)
         setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
 }
 
+/* All is said: closes our side; the rest when the client has closed its own. */
 static void shut_link(struct link *link)
 {
     uv_os_fd_t fd;
+    if (link->shut && !link->conn.eof)
+        return;
     link->shut = true;
     if (link->conn.eof || uv_fileno((uv_handle_t *)&link->tcp, &fd) != 0 || shutdown(fd, SHUT_WR))
         conn_kill(&link->conn);
@@ -218,7 +221,7 @@ static void sync_link(struct link *link)
 
     if (conn->stream && !link->streaming)
         watch_stream(link);
-    if (!link->shut && !conn->dead && conn_wants_close(conn))
+    if (!conn->dead && conn_wants_close(conn))
         shut_link(link);
     if (!conn->dead)
         sync_reading(link);
