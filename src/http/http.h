@@ -283,8 +283,9 @@ struct http_config {
 void http_config_init(struct http_config *config);
 
 /*
- * Listens and starts the threads; the config is copied, `listen` not needed any more. On failure
- * *message, if wanted, is a static text with the detail.
+ * Listens and starts the threads; the config is copied, `listen` not needed any more. *server is
+ * set before the first handler can run. On failure it is NULL, and *message, if wanted, is a static
+ * text with the detail.
  */
 enum http_err http_server_start(const struct http_config *config, struct http_server **server,
                                 const char **message);
