@@ -41,7 +41,7 @@ static void end_turn(struct net_loop *net);
 
 static struct link *link_of(struct http_conn *conn)
 {
-    return (struct link *)(void *)((char *)conn - offsetof(struct link, conn));
+    return CONTAINER(conn, struct link, conn);
 }
 
 static void begin_turn(struct net_loop *net)
@@ -311,8 +311,7 @@ static void on_connection(uv_stream_t *listener, int status)
 
 static void wake(struct http_loop *core)
 {
-    struct net_loop *net =
-        (struct net_loop *)(void *)((char *)core - offsetof(struct net_loop, core));
+    struct net_loop *net = CONTAINER(core, struct net_loop, core);
     uv_async_send(&net->async);
 }
 
@@ -337,8 +336,7 @@ static void on_tick(uv_timer_t *tick)
 
 void net_begin_stop(struct http_post *post)
 {
-    struct net_loop *net =
-        (struct net_loop *)(void *)((char *)post - offsetof(struct net_loop, stop));
+    struct net_loop *net = CONTAINER(post, struct net_loop, stop);
     if (net->listening)
         uv_close((uv_handle_t *)&net->listener, NULL);
     net->listening = false;
