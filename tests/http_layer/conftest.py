@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A server to talk to, and a client that says exactly what it is told to.
 
-The server is the program named by ECHO_SERVER (see echo_server.c). Nothing here sleeps in order to be
-right: a test waits for bytes, for the end of a connection, or for a counter to reach a value.
+The server is the program named by ECHO_SERVER (see echo_server.c). Nothing here sleeps in order to
+be right: a test waits for bytes, for the end of a connection, or for a counter to reach a value.
 """
 
 import json
