@@ -5,8 +5,8 @@
  * wrote and we signed, to reach the code behind the signature.
  *
  *     clang -g -O1 -std=c11 -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined -Isrc \
- *       tests/fuzz/fuzz_jwt.c src/auth/{hmac,jwt,keys,seal}.c src/base/{base64url,buf,json_out,utf8}.c \
- *       -lcrypto -ljansson -o fuzz_jwt
+ *       tests/fuzz/fuzz_jwt.c src/auth/{hmac,jwt,keys,seal}.c \
+ *       src/base/{base64url,buf,json_out,utf8}.c -lcrypto -ljansson -o fuzz_jwt
  */
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
