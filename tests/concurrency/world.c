@@ -104,10 +104,15 @@ static bool as_of_goes_on(struct seat *seat, const struct tidings_op *op)
     if (!answer_as_of(op->kind, &seat->answer, &as_of))
         return true;
     if (as_of < seat->as_of) {
-        world_fail(seat->world, "as_of went back from %" PRIu64 " to %" PRIu64, seat->as_of, as_of);
+        world_fail(seat->world,
+                   "as_of went back from %" PRIu64 " (operation %d of user %" PRIu64 ") to %" PRIu64
+                   " (operation %d of user %" PRIu64 ")",
+                   seat->as_of, (int)seat->as_of_op.kind, seat->as_of_op.user_id, as_of,
+                   (int)op->kind, op->user_id);
         return false;
     }
     seat->as_of = as_of;
+    seat->as_of_op = *op;
     return true;
 }
 

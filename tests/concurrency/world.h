@@ -26,7 +26,7 @@ enum {
     FANS = 12,
     KEEPERS = 2,
     READERS = 8,
-    WRITERS = 4,
+    WRITERS = 24,
 
     FIRST_AUTHOR = 1,
     FIRST_STEADY_AUTHOR = 21,
@@ -56,9 +56,11 @@ struct seat {
     struct world *world;
     unsigned number; /* among its kind */
     struct rng rng;
-    struct tidings_answer answer; /* to the last operation */
-    uint64_t as_of;               /* the last one seen: they never go back */
-    struct tidings_cursor event;  /* tail: where it stands, and what it has seen so far */
+    struct tidings_answer answer;    /* to the last operation */
+    uint64_t as_of;                  /* the last one seen: they never go back */
+    struct tidings_op as_of_op;      /* what had it in its answer */
+    uint64_t newest[STEADY_AUTHORS]; /* the newest posts seen: they are never deleted */
+    struct tidings_cursor event;     /* tail: where it stands, and what it has seen so far */
     uint64_t events;
     uint64_t events_mixed;
 };
