@@ -6,13 +6,13 @@
  *
  *   1. tidings_submit() hands it to the engine. For an operation that changes something, the engine
  *      calls `done` when the change is durable or has failed; for one that only reads, at once.
- *   2. tidings_finish(), on a thread of the caller's choice, fills in the answer from one consistent
- *      snapshot that includes the change.
+ *   2. tidings_finish(), on a thread of the caller's choice, fills in the answer from one
+ * consistent snapshot that includes the change.
  *
  * tidings_run() does both and blocks; simple programs need nothing else.
  *
- * Ids are integers 1 ... 2^53-1; user ids are chosen by the host, all others are made here, strictly
- * increasing. Times are milliseconds since 1970 UTC. Text is UTF-8 without NUL.
+ * Ids are integers 1 ... 2^53-1; user ids are chosen by the host, all others are made here,
+ * strictly increasing. Times are milliseconds since 1970 UTC. Text is UTF-8 without NUL.
  */
 #ifndef TIDINGS_H
 #define TIDINGS_H
@@ -40,22 +40,23 @@ extern "C" {
  * name, stable code, text. An operation that fails has changed nothing, with one exception:
  * UNCERTAIN, where the engine cannot know.
  */
-#define TIDINGS_ERRORS(X)                                                                          \
-    X(OK, "ok", "done")                                                                            \
-    X(INVALID, "invalid", "an argument is missing, malformed or out of range")                     \
-    X(NOT_FOUND, "not_found", "there is no such thing")                                            \
-    X(DELETED, "deleted", "it has been deleted")                                                   \
-    X(FORBIDDEN, "forbidden", "the acting user may not do this")                                   \
-    X(FOLLOWING_LIMIT, "following_limit", "the user follows as many as one may")                   \
-    X(RATE_LIMITED, "rate_limited", "too fast; try again later")                                   \
-    X(BUSY, "busy", "too many changes are waiting; try again later")                               \
-    X(NO_SPACE, "no_space", "the storage is full; reading goes on")                                \
-    X(IO, "io_error", "the storage failed")                                                        \
-    X(CORRUPT, "corrupt", "the stored data is damaged; run verify")                                \
-    X(LOCKED, "locked", "another process uses this data directory")                                \
-    X(VERSION, "version", "the data was written by another version of the format")                 \
-    X(NO_MEMORY, "no_memory", "out of memory")                                                     \
-    X(UNCERTAIN, "uncertain", "whether the change was made is not known")                          \
+#define TIDINGS_ERRORS(X)                                                           \
+    X(OK, "ok", "done")                                                             \
+    X(INVALID, "invalid", "an argument is missing, malformed or out of range")      \
+    X(NOT_FOUND, "not_found", "there is no such thing")                             \
+    X(DELETED, "deleted", "it has been deleted")                                    \
+    X(FORBIDDEN, "forbidden", "the acting user may not do this")                    \
+    X(FOLLOWING_LIMIT, "following_limit", "the user follows as many as one may")    \
+    X(RATE_LIMITED, "rate_limited", "too fast; try again later")                    \
+    X(BUSY, "busy", "too many changes are waiting; try again later")                \
+    X(NO_SPACE, "no_space", "the storage is full; reading goes on")                 \
+    X(IO, "io_error", "the storage failed")                                         \
+    X(CORRUPT, "corrupt", "the stored data is damaged; run verify")                 \
+    X(LOCKED, "locked", "another process uses this data directory")                 \
+    X(VERSION, "version", "the data was written by another version of the format")  \
+    X(NO_MEMORY, "no_memory", "out of memory")                                      \
+    X(KEY_REUSED, "key_reused", "this idempotency key was used for something else") \
+    X(UNCERTAIN, "uncertain", "whether the change was made is not known")           \
     X(CLOSED, "closed", "the engine is shutting down")
 
 enum tidings_err {
@@ -72,23 +73,24 @@ TIDINGS_API const char *tidings_err_text(enum tidings_err err);
 
 /* name, default, least, most, what it is. One row is a field here, a flag, a variable and a line of
  * documentation elsewhere. */
-#define TIDINGS_SETTINGS(X)                                                                        \
-    X(follow_burst, 100, 1, 1000000, "follows and unfollows a user may make in one go")            \
-    X(follow_refill_ms, 1000, 1, 86400000, "milliseconds until one of them is given back")         \
-    X(following_max, 5000, 1, 1000000, "authors a user may follow")                                \
-    X(name_max, 64, 1, 256, "characters in a profile name")                                        \
-    X(avatar_max, 512, 1, 4096, "bytes in an avatar URL")                                          \
-    X(title_max, 200, 1, 1000, "characters in a title")                                            \
-    X(body_max, 65536, 1, 1048576, "bytes in a body")                                              \
-    X(excerpt_max, 140, 0, 1000, "characters of the body shown in lists")                          \
-    X(mark_max, 500, 1, 10000, "posts marked by id in one operation")                              \
-    X(page_default, 20, 1, 1000, "rows on a page when no limit is given")                          \
-    X(page_max, 100, 1, 1000, "rows on a page at most")                                            \
-    X(event_days, 14, 1, 3650, "days an event is kept")                                            \
-    X(read_events, 0, 0, 1, "1: reading, too, writes events")                                      \
-    X(queue_max, 4096, 1, 1000000, "changes waiting for the writer at most")                       \
-    X(batch_max, 1024, 1, 100000, "changes made durable together at most")                         \
-    X(readers_max, 126, 1, 4096, "reads under way at the same moment at most")                     \
+#define TIDINGS_SETTINGS(X)                                                                \
+    X(follow_burst, 100, 1, 1000000, "follows and unfollows a user may make in one go")    \
+    X(follow_refill_ms, 1000, 1, 86400000, "milliseconds until one of them is given back") \
+    X(following_max, 5000, 1, 1000000, "authors a user may follow")                        \
+    X(name_max, 64, 1, 256, "characters in a profile name")                                \
+    X(avatar_max, 512, 1, 4096, "bytes in an avatar URL")                                  \
+    X(title_max, 200, 1, 1000, "characters in a title")                                    \
+    X(body_max, 65536, 1, 1048576, "bytes in a body")                                      \
+    X(excerpt_max, 140, 0, 1000, "characters of the body shown in lists")                  \
+    X(mark_max, 500, 1, 10000, "posts marked by id in one operation")                      \
+    X(page_default, 20, 1, 1000, "rows on a page when no limit is given")                  \
+    X(page_max, 100, 1, 1000, "rows on a page at most")                                    \
+    X(event_days, 14, 1, 3650, "days an event is kept")                                    \
+    X(read_events, 0, 0, 1, "1: reading, too, writes events")                              \
+    X(once_hours, 24, 1, 720, "hours an idempotency key is remembered")                    \
+    X(queue_max, 4096, 1, 1000000, "changes waiting for the writer at most")               \
+    X(batch_max, 1024, 1, 100000, "changes made durable together at most")                 \
+    X(readers_max, 126, 1, 4096, "reads under way at the same moment at most")             \
     X(map_mb, 262144, 16, 67108864, "largest size of the data file in MiB (address space)")
 
 struct tidings_settings {
@@ -139,41 +141,42 @@ struct tidings_page {
  * kind, writes?, union member of its arguments, union member of its answer.
  *
  *   FOLLOW           changed, following, mutual
- *   UNFOLLOW         changed, following, purged; purge_inbox works also when not following (any more)
- *   PROFILE_SET      name and avatar, each only if its `p` is not NULL
- *   PUBLISH, EDIT    the post; EDIT changes what has a `p` that is not NULL
- *   DELETE           by the author or an admin
+ *   UNFOLLOW         changed, following, purged; purge_inbox works also when not following (any
+ * more) PROFILE_SET      name and avatar, each only if its `p` is not NULL PUBLISH, EDIT    the
+ * post; EDIT changes what has a `p` that is not NULL DELETE           by the author or an admin
  *   OPEN             the post, and the viewer's unread counts: in all and of its author
  *   MARK_READ        post_ids; or up_to, with author_id or for all authors
  *   MARK_UNREAD      post_ids
  *   HISTORY_DELETE, HISTORY_CLEAR
  *   STATUS .. EVENTS read only
+ *   FANS_AMONG       which of the users given follow the author
  *   AUTHOR_PAGE      any author's posts for the viewer; unread means never read, delivered or not
  *   EVENTS           service and admin only; page.after.a is the event id to go on after
  */
-#define TIDINGS_OPS(X)                                                                             \
-    X(FOLLOW, 1, relation, relation)                                                               \
-    X(UNFOLLOW, 1, relation, relation)                                                             \
-    X(PROFILE_SET, 1, profile, profile)                                                            \
-    X(PUBLISH, 1, publish, post)                                                                   \
-    X(EDIT, 1, edit, post)                                                                         \
-    X(DELETE, 1, post, nothing)                                                                    \
-    X(OPEN, 1, post, open)                                                                         \
-    X(MARK_READ, 1, mark, mark)                                                                    \
-    X(MARK_UNREAD, 1, mark, mark)                                                                  \
-    X(HISTORY_DELETE, 1, post, nothing)                                                            \
-    X(HISTORY_CLEAR, 1, nothing, nothing)                                                          \
-    X(STATUS, 0, relation, status)                                                                 \
-    X(FOLLOWING, 0, users, users)                                                                  \
-    X(FOLLOWERS, 0, users, users)                                                                  \
-    X(COUNTERS, 0, user, counters)                                                                 \
-    X(PROFILE, 0, user, profile)                                                                   \
-    X(POST, 0, post, post)                                                                         \
-    X(AUTHOR_PAGE, 0, feed, feed)                                                                  \
-    X(INBOX, 0, feed, feed)                                                                        \
-    X(BADGE, 0, nothing, badge)                                                                    \
-    X(UNREAD, 0, nothing, unread)                                                                  \
-    X(HISTORY, 0, page, history)                                                                   \
+#define TIDINGS_OPS(X)                    \
+    X(FOLLOW, 1, relation, relation)      \
+    X(UNFOLLOW, 1, relation, relation)    \
+    X(PROFILE_SET, 1, profile, profile)   \
+    X(PUBLISH, 1, publish, post)          \
+    X(EDIT, 1, edit, post)                \
+    X(DELETE, 1, post, nothing)           \
+    X(OPEN, 1, post, open)                \
+    X(MARK_READ, 1, mark, mark)           \
+    X(MARK_UNREAD, 1, mark, mark)         \
+    X(HISTORY_DELETE, 1, post, nothing)   \
+    X(HISTORY_CLEAR, 1, nothing, nothing) \
+    X(STATUS, 0, relation, status)        \
+    X(FOLLOWING, 0, users, users)         \
+    X(FOLLOWERS, 0, users, users)         \
+    X(FANS_AMONG, 0, among, among)        \
+    X(COUNTERS, 0, user, counters)        \
+    X(PROFILE, 0, user, profile)          \
+    X(POST, 0, post, post)                \
+    X(AUTHOR_PAGE, 0, feed, feed)         \
+    X(INBOX, 0, feed, feed)               \
+    X(BADGE, 0, nothing, badge)           \
+    X(UNREAD, 0, nothing, unread)         \
+    X(HISTORY, 0, page, history)          \
     X(EVENTS, 0, page, events)
 
 enum tidings_op_kind {
@@ -182,12 +185,32 @@ enum tidings_op_kind {
 #undef X
 };
 
-/* Everything an operation points to stays the caller's and must live until tidings_finish returns. */
+struct tidings_answer;
+
+/*
+ * For an operation that must happen once though it be asked for again: a key of the acting user's,
+ * and a fingerprint of what is asked. The first time that the operation succeeds, `render` turns
+ * its answer into bytes, inside the same step as the change and maybe on another thread; they are
+ * copied. Within once_hours the same key changes nothing again and gives those bytes, in
+ * answer.stored; with another fingerprint it is KEY_REUSED. What fails is not remembered.
+ */
+struct tidings_once {
+    uint8_t key[16];
+    uint8_t fingerprint[16];
+    /* False if memory is short: then nothing happens at all. */
+    bool (*render)(const struct tidings_once *once, const struct tidings_answer *answer,
+                   struct tidings_text *bytes);
+    void *ctx;
+};
+
+/* Everything an operation points to stays the caller's and must live until tidings_finish returns.
+ */
 struct tidings_op {
     enum tidings_op_kind kind;
     enum tidings_role role;
-    uint64_t user_id; /* the viewer: who acts */
-    int64_t now_ms;   /* 0: the engine's clock */
+    uint64_t user_id;                /* the viewer: who acts */
+    int64_t now_ms;                  /* 0: the engine's clock */
+    const struct tidings_once *once; /* NULL: as often as it is asked for; only for what writes */
     union {
         struct {
             uint64_t user_id;
@@ -200,6 +223,11 @@ struct tidings_op {
             uint64_t user_id;
             struct tidings_page page;
         } users;
+        struct {
+            uint64_t author_id;
+            const uint64_t *user_ids; /* ascending */
+            size_t n_user_ids;
+        } among;
         struct {
             struct tidings_text name;
             struct tidings_text avatar;
@@ -282,16 +310,16 @@ struct tidings_history_row {
 };
 
 /* type, name, action, what the target is */
-#define TIDINGS_EVENTS(X)                                                                          \
-    X(FOLLOW_CREATED, "FollowCreated", "follow", "user")                                           \
-    X(FOLLOW_CANCELED, "FollowCanceled", "unfollow", "user")                                       \
-    X(INBOX_PURGED, "InboxPurged", "purge", "user")                                                \
-    X(PROFILE_CHANGED, "ProfileChanged", "profile", "user")                                        \
-    X(POST_PUBLISHED, "PostPublished", "publish", "post")                                          \
-    X(POST_EDITED, "PostEdited", "edit", "post")                                                   \
-    X(POST_DELETED, "PostDeleted", "delete", "post")                                               \
-    X(POST_READ, "PostRead", "read", "post")                                                       \
-    X(POST_UNREAD, "PostUnread", "unread", "post")                                                 \
+#define TIDINGS_EVENTS(X)                                    \
+    X(FOLLOW_CREATED, "FollowCreated", "follow", "user")     \
+    X(FOLLOW_CANCELED, "FollowCanceled", "unfollow", "user") \
+    X(INBOX_PURGED, "InboxPurged", "purge", "user")          \
+    X(PROFILE_CHANGED, "ProfileChanged", "profile", "user")  \
+    X(POST_PUBLISHED, "PostPublished", "publish", "post")    \
+    X(POST_EDITED, "PostEdited", "edit", "post")             \
+    X(POST_DELETED, "PostDeleted", "delete", "post")         \
+    X(POST_READ, "PostRead", "read", "post")                 \
+    X(POST_UNREAD, "PostUnread", "unread", "post")           \
     X(INBOX_READ, "InboxRead", "read", "user")
 
 enum tidings_event_type {
@@ -321,9 +349,11 @@ TIDINGS_API const char *tidings_event_target(enum tidings_event_type type);
  */
 struct tidings_answer {
     enum tidings_err err;
-    const char *field;          /* INVALID: the argument at fault, as the HTTP API names it */
-    int64_t retry_after_ms;     /* RATE_LIMITED, BUSY */
-    struct tidings_text title;  /* DELETED: the post's title, which survives */
+    const char *field;         /* INVALID: the argument at fault, as the HTTP API names it */
+    int64_t retry_after_ms;    /* RATE_LIMITED, BUSY */
+    struct tidings_text title; /* DELETED: the post's title, which survives */
+    struct tidings_text
+        stored; /* op->once: what render made of the first answer, and nothing else */
     union {
         struct {
             bool changed;
@@ -341,6 +371,10 @@ struct tidings_answer {
             size_t n;
             struct tidings_cursor next;
         } users;
+        struct {
+            uint64_t *user_ids; /* ascending */
+            size_t n;
+        } among;
         struct {
             uint64_t following;
             uint64_t followers;
@@ -413,10 +447,10 @@ struct tidings_call {
     void (*done)(struct tidings_call *call); /* on any thread, before or after submit returns */
     void *ctx;
 
-    struct tidings_call *next;   /* private from here on */
-    enum tidings_err err;        /* outcome of the change */
-    const char *field;           /* INVALID: the argument at fault */
-    uint64_t result[4];          /* facts about the change that the answer needs */
+    struct tidings_call *next; /* private from here on */
+    enum tidings_err err;      /* outcome of the change */
+    const char *field;         /* INVALID: the argument at fault */
+    uint64_t result[4];        /* facts about the change that the answer needs */
 };
 
 /*
@@ -442,6 +476,26 @@ TIDINGS_API enum tidings_err tidings_run(struct tidings *engine, const struct ti
  * NULL is fine.
  */
 TIDINGS_API void tidings_close(struct tidings *engine);
+
+enum { TIDINGS_STATS_BUCKETS = 24 };
+
+/* How the engine is doing. Histograms: bucket i counts values in [2^(i-1), 2^i), bucket 0 counts 0.
+ */
+struct tidings_stats {
+    uint64_t waiting;      /* changes in the queue now */
+    uint64_t changes;      /* completed since opening, refused ones too */
+    uint64_t batches;      /* committed since opening */
+    uint64_t failures;     /* batches that could not be committed */
+    uint64_t refused_busy; /* changes refused because the queue was full */
+    uint64_t commit_us;    /* time in commits, in all */
+    uint64_t batch_size[TIDINGS_STATS_BUCKETS];
+    uint64_t commit_time_us[TIDINGS_STATS_BUCKETS];
+    uint64_t data_bytes; /* of the data file in use */
+    uint64_t newest_id;
+};
+
+/* Thread-safe, and cheap. */
+TIDINGS_API void tidings_stats(struct tidings *engine, struct tidings_stats *stats);
 
 /* What verify found. */
 struct tidings_verify {

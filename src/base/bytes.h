@@ -3,8 +3,8 @@
  * Numbers to bytes and back. Ids take seven bytes, big-endian, so that keys sort as the ids do;
  * everything else is a varint (seven bits a byte, least significant first, at most ten bytes).
  *
- * A reader never passes its end: after the first failure every call answers 0, and `bad` stays set, so a
- * decoder reads straight through and checks once.
+ * A reader never passes its end. After the first failure it is at its end, so that every call answers 0, and
+ * `bad` stays set: a decoder reads straight through and checks once.
  */
 #ifndef BASE_BYTES_H
 #define BASE_BYTES_H
@@ -71,10 +71,16 @@ static inline size_t reader_left(const struct reader *r)
     return (size_t)(r->end - r->at);
 }
 
+static inline void reader_fail(struct reader *r)
+{
+    r->bad = true;
+    r->at = r->end;
+}
+
 static inline const uint8_t *read_bytes(struct reader *r, size_t n)
 {
-    if (r->bad || n > reader_left(r)) {
-        r->bad = true;
+    if (n > reader_left(r)) {
+        reader_fail(r);
         return NULL;
     }
     const uint8_t *at = r->at;
@@ -84,8 +90,11 @@ static inline const uint8_t *read_bytes(struct reader *r, size_t n)
 
 static inline uint8_t read_u8(struct reader *r)
 {
-    const uint8_t *at = read_bytes(r, 1);
-    return at ? *at : 0;
+    if (r->at == r->end) {
+        reader_fail(r);
+        return 0;
+    }
+    return *r->at++;
 }
 
 static inline uint64_t read_id(struct reader *r)
@@ -110,19 +119,21 @@ static inline void put_u64(uint8_t *to, uint64_t value)
     memcpy(to, &big, 8);
 }
 
-/* Refuses a varint that does not fit 64 bits. */
+/* Refuses a varint that does not fit 64 bits. Most are one byte long. */
 static inline uint64_t read_varint(struct reader *r)
 {
+    if (r->at < r->end && *r->at < 0x80)
+        return *r->at++;
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
         uint8_t byte = read_u8(r);
         if (shift == 63 && byte > 1)
-            r->bad = true;
+            break;
         value |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80) || r->bad)
+        if (!(byte & 0x80))
             return r->bad ? 0 : value;
     }
-    r->bad = true;
+    reader_fail(r);
     return 0;
 }
 
@@ -130,7 +141,7 @@ static inline uint32_t read_varint32(struct reader *r)
 {
     uint64_t value = read_varint(r);
     if (value > UINT32_MAX) {
-        r->bad = true;
+        reader_fail(r);
         return 0;
     }
     return (uint32_t)value;

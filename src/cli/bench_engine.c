@@ -1,6 +1,547 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Measures the engine without a network: fills a directory with users who each follow some authors,
+ * then times operations one by one. Prints numbers; judges nothing.
+ */
+#include <getopt.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
 #include "cli/cli.h"
+#include "tidings.h"
+
+enum { IN_FLIGHT = 20000, PAGE = 10 };
+
+struct bench {
+    struct tidings *tidings;
+    const char *dir;
+    uint64_t users, followed, posts, fans, samples;
+    uint64_t random;
+    const char *only; /* part of the name of what is to be measured; NULL is everything */
+};
+
+static const char help[] =
+    "usage: tidings bench-engine --data DIR [OPTIONS]\n\n"
+    "Fills DIR, which must be new or from an earlier run with the same numbers, and times single\n"
+    "operations on one thread.\n\n"
+    "  --data DIR      where to put the data\n"
+    "  --users N       users, all of them authors too (100000)\n"
+    "  --followed N    authors each of them follows (200)\n"
+    "  --posts N       posts each author publishes (10)\n"
+    "  --fans N        followers of the one big author (1000000)\n"
+    "  --samples N     operations timed of each kind (20000)\n"
+    "  --only TEXT     only measurements whose name contains TEXT\n";
+
+/* ---- Tools ---------------------------------------------------------------------------------- */
+
+static uint64_t next_random(struct bench *bench)
+{
+    uint64_t z = bench->random += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static uint64_t random_user(struct bench *bench)
+{
+    return 1 + next_random(bench) % bench->users;
+}
+
+static uint64_t nanoseconds(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void fail(const char *what, enum tidings_err err)
+{
+    fprintf(stderr, "tidings: bench: %s: %s\n", what, tidings_err_text(err));
+    exit(EXIT_BROKEN);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void print_times(const char *what, uint64_t *times, size_t n)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += times[i];
+    qsort(times, n, sizeof *times, ascending);
+    printf("%-34s %8.2f us mean %8.2f median %8.2f p99\n", what, (double)sum / (double)n / 1e3,
+           (double)times[n / 2] / 1e3, (double)times[n * 99 / 100] / 1e3);
+    fflush(stdout);
+}
+
+/* ---- Many changes in flight ----------------------------------------------------------------- */
+
+struct flight {
+    struct tidings_call call;
+    struct tidings_op op;
+    struct pool *pool;
+    struct flight *next;
+    uint64_t id;
+};
+
+struct pool {
+    pthread_mutex_t mutex;
+    pthread_cond_t landed;
+    struct flight *flights, *idle;
+    size_t out;
+};
+
+static void land(struct tidings_call *call)
+{
+    struct flight *flight = call->ctx;
+    struct pool *pool = flight->pool;
+    if (call->err)
+        fail("a change", call->err);
+    pthread_mutex_lock(&pool->mutex);
+    flight->next = pool->idle;
+    pool->idle = flight;
+    pool->out--;
+    pthread_cond_signal(&pool->landed);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+static struct flight *take_flight(struct pool *pool)
+{
+    pthread_mutex_lock(&pool->mutex);
+    while (!pool->idle)
+        pthread_cond_wait(&pool->landed, &pool->mutex);
+    struct flight *flight = pool->idle;
+    pool->idle = flight->next;
+    pool->out++;
+    pthread_mutex_unlock(&pool->mutex);
+    return flight;
+}
+
+static struct pool *pool_new(void)
+{
+    struct pool *pool = calloc(1, sizeof *pool);
+    struct flight *flights = calloc(IN_FLIGHT, sizeof *flights);
+    if (!pool || !flights)
+        fail("pool", TIDINGS_NO_MEMORY);
+    pthread_mutex_init(&pool->mutex, NULL);
+    pthread_cond_init(&pool->landed, NULL);
+    pool->flights = flights;
+    for (size_t i = 0; i < IN_FLIGHT; i++) {
+        flights[i].pool = pool;
+        flights[i].call =
+            (struct tidings_call){.op = &flights[i].op, .done = land, .ctx = &flights[i]};
+        flights[i].next = pool->idle;
+        pool->idle = &flights[i];
+    }
+    return pool;
+}
+
+static void pool_drain(struct pool *pool)
+{
+    pthread_mutex_lock(&pool->mutex);
+    while (pool->out)
+        pthread_cond_wait(&pool->landed, &pool->mutex);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+static void pool_free(struct pool *pool)
+{
+    pool_drain(pool);
+    free(pool->flights);
+    free(pool);
+}
+
+struct usage {
+    uint64_t wall, user, sys;
+};
+
+static struct usage usage_now(void)
+{
+    struct rusage r;
+    getrusage(RUSAGE_SELF, &r);
+    return (struct usage){
+        nanoseconds(CLOCK_MONOTONIC),
+        (uint64_t)r.ru_utime.tv_sec * 1000000000 + (uint64_t)r.ru_utime.tv_usec * 1000,
+        (uint64_t)r.ru_stime.tv_sec * 1000000000 + (uint64_t)r.ru_stime.tv_usec * 1000,
+    };
+}
+
+static void print_usage(const char *what, struct usage from, uint64_t n)
+{
+    struct usage to = usage_now();
+    double count = (double)(n ? n : 1) * 1e3;
+    printf("%-34s %8.2f us wall %8.2f user   %8.2f sys   (%" PRIu64 " times)\n", what,
+           (double)(to.wall - from.wall) / count, (double)(to.user - from.user) / count,
+           (double)(to.sys - from.sys) / count, n);
+    fflush(stdout);
+}
+
+/* ---- Filling -------------------------------------------------------------------------------- */
+
+static void submit(struct bench *bench, struct pool *pool, struct tidings_op op)
+{
+    struct flight *flight = take_flight(pool);
+    flight->op = op;
+    tidings_submit(bench->tidings, &flight->call);
+}
+
+static void progress(const char *what, uint64_t done, uint64_t all)
+{
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r%s %3.0f%% ", what, 100.0 * (double)done / (double)all);
+}
+
+/* Distinct authors: a step that shares no factor with the number of users visits each once. */
+static uint64_t author_of(const struct bench *bench, uint64_t user, uint64_t i)
+{
+    return 1 + (user * 7919 + (i + 1) * 104729) % bench->users;
+}
+
+static void fill_follows(struct bench *bench)
+{
+    struct pool *pool = pool_new();
+    struct usage from = usage_now();
+    uint64_t n = 0;
+    for (uint64_t user = 1; user <= bench->users; user++) {
+        progress("follow", user, bench->users);
+        for (uint64_t i = 0; i < bench->followed; i++) {
+            uint64_t author = author_of(bench, user, i);
+            if (author == user)
+                continue;
+            submit(bench, pool,
+                   (struct tidings_op){.kind = TIDINGS_OP_FOLLOW,
+                                       .role = TIDINGS_ROLE_SERVICE,
+                                       .user_id = user,
+                                       .u.relation.user_id = author});
+            n++;
+        }
+    }
+    pool_free(pool);
+    print_usage("follow, in large batches", from, n);
+}
+
+static void fill_fans(struct bench *bench)
+{
+    struct pool *pool = pool_new();
+    struct usage from = usage_now();
+    uint64_t big = bench->users + bench->fans + 1;
+    for (uint64_t i = 0; i < bench->fans; i++) {
+        progress("fans", i, bench->fans);
+        submit(bench, pool,
+               (struct tidings_op){.kind = TIDINGS_OP_FOLLOW,
+                                   .role = TIDINGS_ROLE_SERVICE,
+                                   .user_id = bench->users + 1 + i,
+                                   .u.relation.user_id = big});
+    }
+    pool_free(pool);
+    print_usage("follow the big author", from, bench->fans);
+}
+
+static struct tidings_op publish_op(uint64_t author)
+{
+    static const char body[] =
+        "A body of ordinary length, as people write it: a hundred characters or so, "
+        "and then some more of them to make it look real.";
+    return (struct tidings_op){
+        .kind = TIDINGS_OP_PUBLISH,
+        .user_id = author,
+        .u.publish = {TIDINGS_NOTE, {"An ordinary title", 17}, {body, sizeof body - 1}},
+    };
+}
+
+static void fill_posts(struct bench *bench)
+{
+    struct pool *pool = pool_new();
+    struct usage from = usage_now();
+    uint64_t n = bench->users * bench->posts;
+    for (uint64_t i = 0; i < n; i++) {
+        progress("publish", i, n);
+        submit(bench, pool, publish_op(1 + (i * 104729) % bench->users));
+    }
+    pool_free(pool);
+    print_usage("publish, in large batches", from, n);
+}
+
+static uint64_t file_bytes(const struct bench *bench)
+{
+    char path[4096];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/data.mdb", bench->dir);
+    return stat(path, &st) ? 0 : (uint64_t)st.st_size;
+}
+
+static void fill(struct bench *bench)
+{
+    fill_follows(bench);
+    printf("%-34s %8.1f bytes on disk a pair\n", "size",
+           (double)file_bytes(bench) / (double)(bench->users * bench->followed));
+    fill_fans(bench);
+    fill_posts(bench);
+}
+
+/* ---- Single operations ---------------------------------------------------------------------- */
+
+typedef struct tidings_op make_op(struct bench *bench, struct tidings_answer *answer);
+
+static bool is_wanted(const struct bench *bench, const char *what)
+{
+    return !bench->only || strstr(what, bench->only);
+}
+
+static void time_op(struct bench *bench, const char *what, make_op *make)
+{
+    if (!is_wanted(bench, what))
+        return;
+    struct tidings_answer answer;
+    uint64_t *times = malloc(bench->samples * sizeof *times);
+    if (!times)
+        fail(what, TIDINGS_NO_MEMORY);
+    tidings_answer_init(&answer);
+    for (uint64_t i = 0; i < bench->samples; i++) {
+        struct tidings_op op = make(bench, &answer);
+        uint64_t from = nanoseconds(CLOCK_MONOTONIC);
+        enum tidings_err err = tidings_run(bench->tidings, &op, &answer);
+        times[i] = nanoseconds(CLOCK_MONOTONIC) - from;
+        if (err)
+            fail(what, err);
+    }
+    print_times(what, times, bench->samples);
+    tidings_answer_release(&answer);
+    free(times);
+}
+
+static struct tidings_op make_badge(struct bench *bench, struct tidings_answer *answer)
+{
+    (void)answer;
+    return (struct tidings_op){.kind = TIDINGS_OP_BADGE, .user_id = random_user(bench)};
+}
+
+static struct tidings_op make_unread(struct bench *bench, struct tidings_answer *answer)
+{
+    (void)answer;
+    return (struct tidings_op){.kind = TIDINGS_OP_UNREAD, .user_id = random_user(bench)};
+}
+
+static struct tidings_op page_op(struct bench *bench, enum tidings_filter filter, uint64_t after)
+{
+    return (struct tidings_op){.kind = TIDINGS_OP_INBOX,
+                               .user_id = random_user(bench),
+                               .u.feed = {.filter = filter, .page = {PAGE, {after, 0}}}};
+}
+
+static struct tidings_op make_first(struct bench *bench, struct tidings_answer *answer)
+{
+    (void)answer;
+    return page_op(bench, TIDINGS_ALL, 0);
+}
+
+static struct tidings_op make_first_unread(struct bench *bench, struct tidings_answer *answer)
+{
+    (void)answer;
+    return page_op(bench, TIDINGS_UNREAD, 0);
+}
+
+static struct tidings_op make_first_read(struct bench *bench, struct tidings_answer *answer)
+{
+    (void)answer;
+    return page_op(bench, TIDINGS_READ, 0);
+}
+
+/* Somewhere in the middle of all posts ever published. */
+static uint64_t old_id(struct bench *bench)
+{
+    static uint64_t oldest, newest;
+    struct tidings_answer answer;
+    if (!newest) {
+        tidings_answer_init(&answer);
+        struct tidings_op op = {.kind = TIDINGS_OP_AUTHOR_PAGE,
+                                .user_id = 1,
+                                .u.feed = {.author_id = 1, .page.limit = 100}};
+        tidings_run(bench->tidings, &op, &answer);
+        if (answer.u.feed.n) {
+            newest = answer.u.feed.rows[0].post_id;
+            oldest = answer.u.feed.rows[answer.u.feed.n - 1].post_id;
+        }
+        tidings_answer_release(&answer);
+    }
+    return oldest + next_random(bench) % (newest - oldest + 1);
+}
+
+static struct tidings_op make_older(struct bench *bench, struct tidings_answer *answer)
+{
+    (void)answer;
+    return page_op(bench, TIDINGS_ALL, old_id(bench));
+}
+
+static struct tidings_op make_older_unread(struct bench *bench, struct tidings_answer *answer)
+{
+    (void)answer;
+    return page_op(bench, TIDINGS_UNREAD, old_id(bench));
+}
+
+static struct tidings_op make_one_author(struct bench *bench, struct tidings_answer *answer)
+{
+    (void)answer;
+    struct tidings_op op = page_op(bench, TIDINGS_ALL, 0);
+    op.u.feed.author_id = author_of(bench, op.user_id, next_random(bench) % bench->followed);
+    return op;
+}
+
+static struct tidings_op make_publish_big(struct bench *bench, struct tidings_answer *answer)
+{
+    (void)answer;
+    return publish_op(bench->users + bench->fans + 1);
+}
+
+/* Marks of random items, many in flight, so that the sync is shared and the CPU's part shows. */
+static void time_marks(struct bench *bench)
+{
+    struct tidings_answer answer;
+    struct pool *pool = pool_new();
+    uint64_t n = bench->samples, *ids = malloc(n * sizeof *ids), *users = malloc(n * sizeof *users);
+    if (!ids || !users)
+        fail("mark", TIDINGS_NO_MEMORY);
+    tidings_answer_init(&answer);
+    for (uint64_t i = 0; i < n; i++) {
+        struct tidings_op op = page_op(bench, TIDINGS_UNREAD, old_id(bench));
+        if (tidings_run(bench->tidings, &op, &answer) || !answer.u.feed.n)
+            op = page_op(bench, TIDINGS_ALL, 0), tidings_run(bench->tidings, &op, &answer);
+        users[i] = op.user_id;
+        ids[i] = answer.u.feed.n ? answer.u.feed.rows[0].post_id : 0;
+    }
+    struct usage from = usage_now();
+    for (uint64_t i = 0; i < n; i++)
+        if (ids[i])
+            submit(bench, pool,
+                   (struct tidings_op){.kind = TIDINGS_OP_MARK_READ,
+                                       .user_id = users[i],
+                                       .u.mark = {.post_ids = &ids[i], .n_post_ids = 1}});
+    pool_drain(pool);
+    print_usage("mark-read, in large batches", from, n);
+    pool_free(pool);
+    tidings_answer_release(&answer);
+    free(ids);
+    free(users);
+}
+
+static void time_publishing(struct bench *bench)
+{
+    struct pool *pool = pool_new();
+    struct usage from = usage_now();
+    for (uint64_t i = 0; i < bench->samples; i++)
+        submit(bench, pool, make_publish_big(bench, NULL));
+    pool_drain(pool);
+    print_usage("publish to the big author, batches", from, bench->samples);
+    pool_free(pool);
+}
+
+static void measure(struct bench *bench)
+{
+    time_op(bench, "badge", make_badge);
+    time_op(bench, "unread by author", make_unread);
+    time_op(bench, "inbox, first page of 10", make_first);
+    time_op(bench, "inbox, older page of 10", make_older);
+    time_op(bench, "inbox, first unread page of 10", make_first_unread);
+    time_op(bench, "inbox, older unread page of 10", make_older_unread);
+    time_op(bench, "inbox, one author's page of 10", make_one_author);
+    if (is_wanted(bench, "mark-read"))
+        time_marks(bench);
+    time_op(bench, "badge, after marking", make_badge);
+    time_op(bench, "inbox, first page, after marking", make_first);
+    time_op(bench, "inbox, first read page", make_first_read);
+    if (is_wanted(bench, "publish"))
+        time_publishing(bench);
+    bench->samples = bench->samples > 500 ? 500 : bench->samples;
+    time_op(bench, "publish to the big author, synced", make_publish_big);
+}
+
+/* ---- The command ---------------------------------------------------------------------------- */
+
+static bool is_filled(struct bench *bench)
+{
+    struct tidings_answer answer;
+    struct tidings_op op = {.kind = TIDINGS_OP_COUNTERS, .user_id = 1, .u.user.user_id = 1};
+    tidings_answer_init(&answer);
+    enum tidings_err err = tidings_run(bench->tidings, &op, &answer);
+    bool filled = !err && answer.u.counters.posts >= bench->posts;
+    tidings_answer_release(&answer);
+    return filled;
+}
+
+static int run(struct bench *bench)
+{
+    struct tidings_options options;
+    const char *message;
+    tidings_options_init(&options);
+    options.dir = bench->dir;
+    options.settings.map_mb = 32768; /* small enough for valgrind */
+    options.settings.queue_max = IN_FLIGHT * 2;
+    options.settings.batch_max = IN_FLIGHT;
+    uint64_t from = nanoseconds(CLOCK_MONOTONIC);
+    if (tidings_open(&options, &bench->tidings, &message)) {
+        fprintf(stderr, "tidings: %s: %s\n", bench->dir, message);
+        return EXIT_BROKEN;
+    }
+    printf("%-34s %8.1f ms\n", "open", (double)(nanoseconds(CLOCK_MONOTONIC) - from) / 1e6);
+    if (!is_filled(bench))
+        fill(bench);
+    measure(bench);
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    printf("%-34s %8.1f MB on disk, %.1f MB resident at most (mapped pages too)\n", "in all",
+           (double)file_bytes(bench) / 1e6, (double)usage.ru_maxrss / 1e3);
+    tidings_close(bench->tidings);
+    return EXIT_FINE;
+}
+
 int cli_bench_engine(int argc, char **argv)
 {
-    (void)argc; (void)argv;
-    return EXIT_USAGE;
+    static const struct option flags[] = {
+        {"data", required_argument, NULL, 'd'},
+        {"users", required_argument, NULL, 'u'},
+        {"followed", required_argument, NULL, 'f'},
+        {"posts", required_argument, NULL, 'p'},
+        {"fans", required_argument, NULL, 'n'},
+        {"samples", required_argument, NULL, 's'},
+        {"only", required_argument, NULL, 'o'},
+        {"help", no_argument, NULL, 'h'},
+        {0},
+    };
+    struct bench bench = {
+        .users = 100000, .followed = 200, .posts = 10, .fans = 1000000, .samples = 20000};
+    for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
+        uint64_t *number = flag == 'u'   ? &bench.users
+                           : flag == 'f' ? &bench.followed
+                           : flag == 'p' ? &bench.posts
+                           : flag == 'n' ? &bench.fans
+                           : flag == 's' ? &bench.samples
+                                         : NULL;
+        if (flag == 'h' || flag == '?') {
+            fputs(help, flag == 'h' ? stdout : stderr);
+            return flag == 'h' ? EXIT_FINE : EXIT_USAGE;
+        }
+        if (flag == 'd')
+            bench.dir = optarg;
+        if (flag == 'o')
+            bench.only = optarg;
+        if (number)
+            *number = strtoull(optarg, NULL, 10);
+    }
+    bool sane = bench.dir && bench.users > bench.followed && bench.followed && bench.posts &&
+                bench.samples && optind == argc;
+    if (!sane) {
+        fputs(help, stderr);
+        return EXIT_USAGE;
+    }
+    return run(&bench);
 }

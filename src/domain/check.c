@@ -52,6 +52,17 @@ static const char *check_users(const struct tidings_op *op, const struct tidings
     return check_page(&op->u.users.page, settings);
 }
 
+static const char *check_among(const struct tidings_op *op)
+{
+    const uint64_t *ids = op->u.among.user_ids;
+    if (!is_id(op->u.among.author_id))
+        return "author_id";
+    for (size_t i = 0; i < op->u.among.n_user_ids; i++)
+        if (!is_id(ids[i]) || (i && ids[i] <= ids[i - 1]))
+            return "user_ids";
+    return NULL;
+}
+
 static const char *check_profile(const struct tidings_op *op,
                                  const struct tidings_settings *settings)
 {
@@ -137,6 +148,8 @@ static const char *check_args(const struct tidings_op *op, const struct tidings_
     case TIDINGS_OP_FOLLOWING:
     case TIDINGS_OP_FOLLOWERS:
         return check_users(op, settings);
+    case TIDINGS_OP_FANS_AMONG:
+        return check_among(op);
     case TIDINGS_OP_COUNTERS:
     case TIDINGS_OP_PROFILE:
         return is_id(op->u.user.user_id) ? NULL : "user_id";

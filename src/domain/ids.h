@@ -2,7 +2,7 @@
 /*
  * Ids made by Tidings: below 2^53, strictly increasing, time-ordered.
  *
- *     bit 52 ... 12   milliseconds since 2025-01-01 UTC (until 2094)
+ *     bit 52 ... 12   milliseconds since 2020-01-01 UTC (until 2089)
  *     bit 11 ... 4    counter within the millisecond
  *     bit  3 ... 0    node, 0 on the local engine
  *
@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#define ID_EPOCH_MS   INT64_C(1735689600000)
+#define ID_EPOCH_MS   INT64_C(1577836800000)
 #define ID_TIME_SHIFT 12
 #define ID_STEP       16
 

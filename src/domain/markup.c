@@ -14,8 +14,8 @@ static const char *find(const char *at, const char *end, const char *tag)
 }
 
 /*
- * The first picture in [at, end): its opening tag in *open, its closing tag in *close. The innermost
- * opening tag before a closing tag is the one that counts.
+ * The first picture in [at, end): its opening tag in *open, its closing tag in *close. The
+ * innermost opening tag before a closing tag is the one that counts.
  */
 static bool find_image(const char *at, const char *end, const char **open, const char **close)
 {
@@ -45,8 +45,8 @@ bool tidings_next_part(struct tidings_text *rest, struct tidings_part *part)
         behind = open;
     } else {
         const char *address = open + strlen(OPENING);
-        *part = (struct tidings_part){.is_image = true,
-                                      .text = {address, (size_t)(close - address)}};
+        *part =
+            (struct tidings_part){.is_image = true, .text = {address, (size_t)(close - address)}};
         behind = close + strlen(CLOSING);
     }
     *rest = (struct tidings_text){behind, (size_t)(end - behind)};

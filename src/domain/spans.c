@@ -15,7 +15,8 @@ bool spans_valid(const struct span *spans, size_t n)
     return true;
 }
 
-/* The number of spans that start below `bound`. Most lists hold one or two, and the last ones matter. */
+/* The number of spans that start below `bound`. Most lists hold one or two, and the last ones
+ * matter. */
 static size_t spans_starting_below(const struct span *spans, size_t n, uint32_t bound)
 {
     size_t low = 0;

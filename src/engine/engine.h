@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The contract of an engine: what stands behind the functions of tidings.h. Operations arrive checked
- * (domain/check.h). An engine embeds struct engine as its first member and ends its main file with one table.
+ * The contract of an engine: what stands behind the functions of tidings.h. Operations arrive
+ * checked (domain/check.h). An engine embeds struct engine as its first member and ends its main
+ * file with one table.
  */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
@@ -13,17 +14,20 @@ struct engine;
 
 struct engine_vtable {
     /*
-     * Begins a change. Calls call->done once, from any thread, now or later, with call->err set: OK means
-     * durable. Never blocks: too much to do is BUSY.
+     * Begins a change. Calls call->done once, from any thread, now or later, with call->err set: OK
+     * means durable. Never blocks: too much to do is BUSY.
      */
     void (*submit)(struct engine *engine, struct tidings_call *call);
 
     /*
-     * Fills in the answer, all zeros so far but for err, from one snapshot that includes every change
-     * completed before. Texts and rows go to the arena. Answers the final error.
+     * Fills in the answer, all zeros so far but for err, from one snapshot that includes every
+     * change completed before. Texts and rows go to the arena. Answers the final error.
      */
     enum tidings_err (*answer)(struct engine *engine, const struct tidings_call *call,
                                struct tidings_answer *answer, struct arena *arena);
+
+    /* See tidings_stats. */
+    void (*stats)(struct engine *engine, struct tidings_stats *stats);
 
     /* See tidings_verify. */
     enum tidings_err (*verify)(struct engine *engine, struct tidings_verify *verify);

@@ -124,6 +124,8 @@ void tidings_submit(struct tidings *tidings, struct tidings_call *call)
     memset(call->result, 0, sizeof call->result);
     call->next = NULL;
     call->field = check_op(call->op, &tidings->settings);
+    if (!call->field && call->op->once && !op_writes(call->op->kind))
+        call->field = "once";
     call->err = call->field ? TIDINGS_INVALID : TIDINGS_OK;
     if (!call->err && op_writes(call->op->kind))
         tidings->engine->vtable->submit(tidings->engine, call);
@@ -173,6 +175,11 @@ enum tidings_err tidings_run(struct tidings *tidings, const struct tidings_op *o
         pthread_cond_wait(&waiter.cond, &waiter.mutex);
     pthread_mutex_unlock(&waiter.mutex);
     return tidings_finish(tidings, &call);
+}
+
+void tidings_stats(struct tidings *tidings, struct tidings_stats *stats)
+{
+    tidings->engine->vtable->stats(tidings->engine, stats);
 }
 
 enum tidings_err tidings_verify(struct tidings *tidings, struct tidings_verify *verify)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The events, in the order of their ids, for any number of consumers, each with a position of its own. An event
- * is gone at the moment its time is over; its row is removed some time later.
+ * The events, in the order of their ids, for any number of consumers, each with a position of its
+ * own. An event is gone at the moment its time is over; its row is removed some time later.
  */
 #include "domain/ids.h"
 #include "engine/local/ops.h"

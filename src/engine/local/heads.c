@@ -35,9 +35,9 @@ struct heads {
     _Atomic(struct slots *) slots;
     _Atomic uint64_t committed;
     _Atomic(struct heads_reader *) readers;
-    size_t used;                                /* slots taken */
-    struct retired *oldest, *youngest;          /* in the order of their versions */
-    struct head **touched;                      /* versions made by the transaction under way */
+    size_t used;                       /* slots taken */
+    struct retired *oldest, *youngest; /* in the order of their versions */
+    struct head **touched;             /* versions made by the transaction under way */
     size_t n_touched, room_touched;
 };
 
@@ -121,8 +121,8 @@ static void retire_version(struct heads *heads, const struct head *gone, const s
 }
 
 /*
- * A reader announces a version it knows to be committed before it takes its snapshot, so its snapshot is
- * no older. One that announces after we have looked takes a snapshot of now at least.
+ * A reader announces a version it knows to be committed before it takes its snapshot, so its
+ * snapshot is no older. One that announces after we have looked takes a snapshot of now at least.
  */
 static uint64_t oldest_reader(const struct heads *heads)
 {
@@ -263,8 +263,8 @@ static size_t room_for(uint32_t n)
 }
 
 /*
- * An array that grows at its end, shared by versions: the array to write number n to, a larger copy if it
- * is full.
+ * An array that grows at its end, shared by versions: the array to write number n to, a larger copy
+ * if it is full.
  */
 static void *room_for_one(const void *array, uint32_t n, size_t size)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The authors' heads in memory: every author's post ids and deletions, 8 bytes a post. They answer "what
- * has this author published" at the speed of memory, for any snapshot that a reader can have.
+ * The authors' heads in memory: every author's post ids and deletions, 8 bytes a post. They answer
+ * "what has this author published" at the speed of memory, for any snapshot that a reader can have.
  *
- * A head never changes. A publishing or deleting makes a new version, stamped with the number of the
- * transaction that does it and linked to the version before; a reader walks to the newest version that its
- * snapshot knows. So an answer mixes no two moments, no reader ever waits or tries again, and an aborted
- * transaction just takes its versions back. Versions share their arrays: both only ever grow at the end.
+ * A head never changes. A publishing or deleting makes a new version, stamped with the number of
+ * the transaction that does it and linked to the version before; a reader walks to the newest
+ * version that its snapshot knows. So an answer mixes no two moments, no reader ever waits or tries
+ * again, and an aborted transaction just takes its versions back. Versions share their arrays: both
+ * only ever grow at the end.
  *
- * One writer at a time. What a version supersedes is freed when no reader can reach it any more: readers
- * announce the version they read at, the writer frees what is older than all of them.
+ * One writer at a time. What a version supersedes is freed when no reader can reach it any more:
+ * readers announce the version they read at, the writer frees what is older than all of them.
  */
 #ifndef LOCAL_HEADS_H
 #define LOCAL_HEADS_H
@@ -22,9 +23,9 @@
 struct head {
     uint64_t author;
     uint64_t version;
-    const struct head *prev;        /* the version before, or NULL */
-    uint64_t last_id;               /* of the newest post; 0 if there is none */
-    uint32_t n_posts;               /* and so the next post's number */
+    const struct head *prev; /* the version before, or NULL */
+    uint64_t last_id;        /* of the newest post; 0 if there is none */
+    uint32_t n_posts;        /* and so the next post's number */
     uint32_t n_deleted;
     const uint64_t *ids;            /* by number, ascending */
     const uint32_t *deleted;        /* numbers in the order of deleting */
@@ -38,14 +39,15 @@ struct heads *heads_new(void);
 void heads_free(struct heads *heads);
 
 /* The author's head in the snapshot `version`; an empty one if the author has published nothing. It
- * lives as long as the reader's announcement, or in the writer until heads_commit or heads_abort. */
+ * lives as long as the reader's announcement, or in the writer until heads_commit or heads_abort.
+ */
 const struct head *heads_get(const struct heads *heads, uint64_t author, uint64_t version);
 
 /* Brings the memory closer that heads_get will touch. */
 void heads_prefetch(const struct heads *heads, uint64_t author);
 
-/* Before the first transaction: a whole head, copied from one with author, posts and deletions filled
- * in. False if memory is short. */
+/* Before the first transaction: a whole head, copied from one with author, posts and deletions
+ * filled in. False if memory is short. */
 bool heads_load(struct heads *heads, const struct head *from);
 
 /* ---- For the writer ------------------------------------------------------------------------- */
@@ -54,8 +56,8 @@ bool heads_load(struct heads *heads, const struct head *from);
 bool heads_add_post(struct heads *heads, uint64_t author, uint64_t version, uint64_t id);
 bool heads_add_deletion(struct heads *heads, uint64_t author, uint64_t version, uint32_t number);
 
-/* After the transaction's commit: frees what nobody can reach. After its abort: takes its versions back
- * first. */
+/* After the transaction's commit: frees what nobody can reach. After its abort: takes its versions
+ * back first. */
 void heads_commit(struct heads *heads, uint64_t version);
 void heads_abort(struct heads *heads, uint64_t version);
 

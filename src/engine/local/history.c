@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reading history: an index, latest first, on the read maps. Clearing sets one mark, whatever the length:
- * entries up to it count as gone from that moment, and their rows are swept away a few at a time.
+ * The reading history: an index, latest first, on the read maps. Clearing sets one mark, whatever
+ * the length: entries up to it count as gone from that moment, and their rows are swept away a few
+ * at a time.
  */
 #include "domain/ids.h"
 #include "engine/local/ops.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inbox: counts and pages, all derived from the fan's ties. A page is a merge of the authors' posts, newest
- * first. An author enters the merge with the id of the newest post that might match; only when that id comes to
- * the top is the first real match searched for, so that authors whose posts are too old for the page cost
- * nothing more.
+ * The inbox: counts and pages, all derived from the fan's ties. A page is a merge of the authors'
+ * posts, newest first. An author enters the merge with the id of the newest post that might match;
+ * only when that id comes to the top is the first real match searched for, so that authors whose
+ * posts are too old for the page cost nothing more.
  */
 #include <stdlib.h>
 
@@ -15,11 +15,11 @@
 
 uint64_t inbox_badge(struct view *view, uint64_t viewer)
 {
-    struct tie *ties;
+    struct tie_count *counts;
     uint64_t total = 0;
-    size_t n = tie_list(view, viewer, &ties);
+    size_t n = tie_counts(view, viewer, &counts);
     for (size_t i = 0; i < n; i++)
-        total += tie_unread(view, &ties[i]);
+        total += counts[i].unread;
     return total;
 }
 
@@ -40,19 +40,19 @@ static int most_unread_first(const void *a, const void *b)
 
 enum tidings_err answer_unread(struct view *view, struct reply *reply)
 {
-    struct tie *ties;
-    size_t n_ties = tie_list(view, reply->op->user_id, &ties), n = 0;
-    struct tidings_unread_row *rows = view_array(view, reply->arena, n_ties, sizeof *rows);
+    struct tie_count *counts;
+    size_t n_counts = tie_counts(view, reply->op->user_id, &counts), n = 0;
+    struct tidings_unread_row *rows = view_array(view, reply->arena, n_counts, sizeof *rows);
     uint64_t total = 0;
     if (!rows)
         return TIDINGS_OK;
-    for (size_t i = 0; i < n_ties; i++) {
-        uint64_t unread = tie_unread(view, &ties[i]);
-        if (!unread && !ties[i].pair.following)
+    for (size_t i = 0; i < n_counts; i++) {
+        const struct tie_count *count = &counts[i];
+        if (!count->unread && !count->following)
             continue;
-        total += unread;
+        total += count->unread;
         rows[n++] = (struct tidings_unread_row){
-            .user_id = ties[i].author, .unread = unread, .following = ties[i].pair.following};
+            .user_id = count->author, .unread = count->unread, .following = count->following};
     }
     qsort(rows, n, sizeof *rows, most_unread_first);
     for (size_t i = 0; i < n; i++)
@@ -71,11 +71,13 @@ struct source {
     uint64_t id;   /* of the post numbered top - 1 */
     uint32_t top;  /* no match at or above this number is left */
     bool is_match; /* that post is a match; otherwise it only might be */
-    struct tie *tie;
+    const struct tie_stored *stored;
+    struct tie *tie; /* NULL until the id first came to the top */
 };
 
 struct merge {
     struct view *view;
+    uint64_t viewer;
     enum scope scope;
     enum tidings_filter filter;
     size_t n;
@@ -99,24 +101,35 @@ static void sift_down(struct merge *merge, size_t i)
     heap[i] = moved;
 }
 
-/* Where an author's posts begin to be of interest: below `after`, or at the newest if that is 0. */
-static void add_source(struct merge *merge, struct tie *tie, uint64_t after)
+/* An author's posts below `after`, or all of them if that is 0. Either a stored pair or its tie. */
+static void add_source(struct merge *merge, const struct head *head, uint64_t after,
+                       const struct tie_stored *stored, struct tie *tie)
 {
-    const struct head *head = tie->head;
-    uint32_t bound = after ? head_posts_below(head, after) : head->n_posts;
-    uint32_t top = merge->scope == SCOPE_INBOX
-                       ? spans_top(tie->pair.spans, tie->pair.n_spans, bound)
-                       : bound;
+    uint32_t top = after ? head_posts_below(head, after) : head->n_posts;
     if (!top)
         return;
     uint64_t id = top == head->n_posts ? head->last_id : head->ids[top - 1];
-    merge->heap[merge->n++] = (struct source){id, top, false, tie};
+    merge->heap[merge->n++] = (struct source){id, top, false, stored, tie};
 }
 
 static void begin_merge(struct merge *merge)
 {
     for (size_t i = merge->n / 2; i--;)
         sift_down(merge, i);
+}
+
+/* The first source's tie; NULL if there can be no match in it, or the transaction has failed. */
+static struct tie *first_tie(struct merge *merge)
+{
+    struct source *first = &merge->heap[0];
+    if (first->tie)
+        return first->tie;
+    first->tie = view_array(merge->view, merge->view->scratch, 1, sizeof *first->tie);
+    if (!first->tie)
+        return NULL;
+    tie_decode(merge->view, merge->viewer, first->stored, first->tie);
+    bool nothing = merge->filter == TIDINGS_UNREAD && !tie_unread(merge->view, first->tie);
+    return nothing ? NULL : first->tie;
 }
 
 /* Moves the first source to its post numbered top - 1, or drops it. */
@@ -146,8 +159,9 @@ static bool next_match(struct merge *merge, struct tie **tie, uint32_t *seq, uin
             move_first(merge, first->top - 1, false);
             return true;
         }
+        struct tie *found = first_tie(merge);
         uint32_t top =
-            tie_search(merge->view, first->tie, merge->scope, merge->filter, first->top);
+            found ? tie_search(merge->view, found, merge->scope, merge->filter, first->top) : 0;
         move_first(merge, top, true);
     }
     return false;
@@ -200,23 +214,40 @@ static void fill_page(struct view *view, struct reply *reply, struct merge *merg
     }
 }
 
+/* One author's posts: nothing to merge, but the same way through them. */
+static void merge_one(struct merge *merge, struct reply *reply, struct source *source,
+                      struct tie *tie)
+{
+    merge->heap = source;
+    tie_load(merge->view, merge->viewer, reply->op->u.feed.author_id, tie);
+    add_source(merge, tie->head, reply->op->u.feed.page.after.a, NULL, tie);
+    fill_page(merge->view, reply, merge);
+}
+
+static void merge_all(struct merge *merge, struct reply *reply)
+{
+    struct tie_stored *stored;
+    size_t n = tie_scan(merge->view, merge->viewer, &stored);
+    merge->heap = view_array(merge->view, merge->view->scratch, n, sizeof *merge->heap);
+    for (size_t i = 0; merge->heap && i < n; i++)
+        add_source(merge, stored[i].head, reply->op->u.feed.page.after.a, &stored[i], NULL);
+    fill_page(merge->view, reply, merge);
+}
+
 enum tidings_err answer_inbox(struct view *view, struct reply *reply)
 {
-    uint64_t viewer = reply->op->user_id, author = reply->op->u.feed.author_id;
-    uint64_t after = reply->op->u.feed.page.after.a;
-    struct merge merge = {.view = view, .scope = SCOPE_INBOX, .filter = reply->op->u.feed.filter};
-    struct tie one, *ties = &one;
-    size_t n = 1;
-
-    if (author)
-        tie_load(view, viewer, author, &one);
+    struct merge merge = {
+        .view = view,
+        .viewer = reply->op->user_id,
+        .scope = SCOPE_INBOX,
+        .filter = reply->op->u.feed.filter,
+    };
+    struct source source;
+    struct tie tie;
+    if (reply->op->u.feed.author_id)
+        merge_one(&merge, reply, &source, &tie);
     else
-        n = tie_list(view, viewer, &ties);
-    merge.heap = view_array(view, view->scratch, n, sizeof *merge.heap);
-    for (size_t i = 0; i < n && !view_failed(view); i++)
-        if (merge.filter != TIDINGS_UNREAD || tie_unread(view, &ties[i]))
-            add_source(&merge, &ties[i], after);
-    fill_page(view, reply, &merge);
+        merge_all(&merge, reply);
     return TIDINGS_OK;
 }
 
@@ -231,17 +262,15 @@ static uint64_t author_total(struct view *view, const struct tie *tie, enum tidi
 
 enum tidings_err answer_author_page(struct view *view, struct reply *reply)
 {
-    struct tie tie;
-    struct source source;
     struct merge merge = {
         .view = view,
+        .viewer = reply->op->user_id,
         .scope = SCOPE_AUTHOR,
         .filter = reply->op->u.feed.filter,
-        .heap = &source,
     };
-    tie_load(view, reply->op->user_id, reply->op->u.feed.author_id, &tie);
-    add_source(&merge, &tie, reply->op->u.feed.page.after.a);
-    fill_page(view, reply, &merge);
+    struct source source;
+    struct tie tie;
+    merge_one(&merge, reply, &source, &tie);
     reply->answer->u.feed.total = author_total(view, &tie, merge.filter);
     return TIDINGS_OK;
 }

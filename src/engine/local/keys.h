@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every key of every table, packed so that LMDB's byte order is the order wanted. docs/FORMAT.md is the
- * same list in prose.
+ * Every key of every table, packed so that LMDB's byte order is the order wanted. docs/FORMAT.md is
+ * the same list in prose.
  */
 #ifndef LOCAL_KEYS_H
 #define LOCAL_KEYS_H
@@ -11,12 +11,12 @@
 
 /* Rows of one user in TABLE_USER, by the byte behind the user id. */
 enum user_row {
-    ROW_HISTORY = 'h',  /* + ~stamp, ~post: newest first */
-    ROW_NAME = 'n',     /* the profile */
-    ROW_INBOX = 'p',    /* + author: pair with delivered posts */
-    ROW_OUTSIDE = 'q',  /* + author: pair without, where something was read all the same */
-    ROW_READMAP = 'r',  /* + author, chunk: 64 posts' read state */
-    ROW_USER = 'u',     /* counters and the like */
+    ROW_HISTORY = 'h', /* + ~stamp, ~post: newest first */
+    ROW_NAME = 'n',    /* the profile */
+    ROW_INBOX = 'p',   /* + author: pair with delivered posts */
+    ROW_OUTSIDE = 'q', /* + author: pair without, where something was read all the same */
+    ROW_READMAP = 'r', /* + author, chunk: 64 posts' read state */
+    ROW_USER = 'u',    /* counters and the like */
 };
 
 /* Rows of one author in TABLE_AUTHOR. */
@@ -55,7 +55,8 @@ static inline void key_add_u32(struct key *key, uint32_t value)
     key->n += 4;
 }
 
-/* TABLE_POST, TABLE_BODY, TABLE_EVENT, TABLE_TODO; and the prefix of one user's or author's rows. */
+/* TABLE_POST, TABLE_BODY, TABLE_EVENT, TABLE_TODO; and the prefix of one user's or author's rows.
+ */
 static inline struct key key_id(uint64_t id)
 {
     struct key key = {.n = 0};
@@ -106,6 +107,17 @@ static inline struct key key_follower(uint64_t author, uint64_t rank)
     return key;
 }
 
+/* An idempotency key. */
+enum { ONCE_BYTES = 16 };
+
+static inline struct key key_once(uint64_t user, const uint8_t key_bytes[ONCE_BYTES])
+{
+    struct key key = key_id(user);
+    memcpy(key.bytes + key.n, key_bytes, ONCE_BYTES);
+    key.n += ONCE_BYTES;
+    return key;
+}
+
 static inline struct key key_meta(const char *name)
 {
     struct key key = {.n = 0};
@@ -116,6 +128,10 @@ static inline struct key key_meta(const char *name)
 
 static inline bool key_has_prefix(struct bytes key, const struct key *prefix)
 {
+    enum { ROW_PREFIX = ID_BYTES + 1 };
+    /* The prefix of most scans, and with a constant length the comparison is one instruction. */
+    if (prefix->n == ROW_PREFIX)
+        return key.n >= ROW_PREFIX && !memcmp(key.p, prefix->bytes, ROW_PREFIX);
     return key.n >= prefix->n && !memcmp(key.p, prefix->bytes, prefix->n);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * LMDB 0.9.24 as packaged asks for some care: no DUPSORT, MDB_NOTLS so that a reader may move between
- * threads, one environment per file and process, no fork after open. A lock file of our own keeps a second
- * process away, since the heads in memory know only of this process's commits.
+ * LMDB 0.9.24 as packaged asks for some care: no DUPSORT, MDB_NOTLS so that a reader may move
+ * between threads, one environment per file and process, no fork after open. A lock file of our own
+ * keeps a second process away, since the heads in memory know only of this process's commits.
  */
 #include "engine/local/kv.h"
 
@@ -165,8 +165,8 @@ void kv_fail(struct kv_txn *txn, enum tidings_err err)
         txn->err = err;
 }
 
-/* In a write transaction LMDB wants cursors closed before it ends; in a read transaction they outlive
- * it and are renewed. */
+/* In a write transaction LMDB wants cursors closed before it ends; in a read transaction they
+ * outlive it and are renewed. */
 static void close_cursors(struct kv_txn *txn)
 {
     for (int i = 0; i < TABLE_COUNT; i++) {
@@ -259,7 +259,7 @@ void kv_reader_release(struct kv_txn *txn)
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
-static MDB_cursor *cursor_of(struct kv_txn *txn, void **slot, enum table table)
+static inline MDB_cursor *cursor_of(struct kv_txn *txn, void **slot, enum table table)
 {
     if (!*slot && !txn->err) {
         MDB_cursor *cursor;
@@ -300,22 +300,22 @@ bool kv_get(struct kv_txn *txn, enum table table, const struct key *key, struct 
     return true;
 }
 
-static bool scan(struct kv_txn *txn, enum table table, MDB_cursor_op op, MDB_val *k,
-                 struct bytes *key, struct bytes *value)
+static inline bool scan(struct kv_txn *txn, enum table table, MDB_cursor_op op, MDB_val *k,
+                        struct bytes *key, struct bytes *value)
 {
     MDB_val v;
     MDB_cursor *cursor = cursor_of(txn, &txn->scanner[table], table);
     if (!cursor)
         return false;
     int rc = mdb_cursor_get(cursor, k, &v, op);
-    if (rc) {
-        if (rc != MDB_NOTFOUND)
-            kv_fail(txn, translate(rc));
-        return false;
+    if (!rc) {
+        *key = bytes_of(k);
+        *value = bytes_of(&v);
+        return true;
     }
-    *key = bytes_of(k);
-    *value = bytes_of(&v);
-    return true;
+    if (rc != MDB_NOTFOUND)
+        kv_fail(txn, translate(rc));
+    return false;
 }
 
 bool kv_seek(struct kv_txn *txn, enum table table, const struct key *from, struct bytes *key,

@@ -3,9 +3,9 @@
  * The storage under the local engine: ordered tables in one LMDB file, read in snapshots beside one
  * writer. The only file that knows LMDB is kv.c.
  *
- * A transaction has a sticky error: after a failure every call does nothing and finds nothing, so that
- * the code above reads straight through and checks once. Bytes that a read hands out belong to the
- * transaction: they die with it and, in a write transaction, with the next put or delete.
+ * A transaction has a sticky error: after a failure every call does nothing and finds nothing, so
+ * that the code above reads straight through and checks once. Bytes that a read hands out belong to
+ * the transaction: they die with it and, in a write transaction, with the next put or delete.
  */
 #ifndef LOCAL_KV_H
 #define LOCAL_KV_H
@@ -17,15 +17,17 @@
 #include "tidings.h"
 
 /* table, name in the file */
-#define KV_TABLES(X)                                                                               \
-    X(META, "meta")                                                                                \
-    X(USER, "user")                                                                                \
-    X(FOLLOWER, "follower")                                                                        \
-    X(AUTHOR, "author")                                                                            \
-    X(POST, "post")                                                                                \
-    X(BODY, "body")                                                                                \
-    X(EVENT, "event")                                                                              \
-    X(TODO, "todo")
+#define KV_TABLES(X)        \
+    X(META, "meta")         \
+    X(USER, "user")         \
+    X(FOLLOWER, "follower") \
+    X(AUTHOR, "author")     \
+    X(POST, "post")         \
+    X(BODY, "body")         \
+    X(EVENT, "event")       \
+    X(TODO, "todo")         \
+    X(ONCE, "once")         \
+    X(ONCE_AGE, "once_age")
 
 enum table {
 #define X(table, name) TABLE_##table,
@@ -50,8 +52,8 @@ struct kv;
 
 struct kv_txn {
     struct kv *kv;
-    void *handle;             /* the LMDB transaction */
-    void *getter[TABLE_COUNT]; /* cursors, opened when first needed: for kv_get ... */
+    void *handle;               /* the LMDB transaction */
+    void *getter[TABLE_COUNT];  /* cursors, opened when first needed: for kv_get ... */
     void *scanner[TABLE_COUNT]; /* ... and for kv_seek and what follows it */
     bool writing;
     enum tidings_err err;
@@ -60,8 +62,8 @@ struct kv_txn {
 };
 
 /*
- * Opens or makes the file in `dir`, for this process alone (LOCKED if another has it). `readers` bounds
- * the read transactions. On failure *message is a static text.
+ * Opens or makes the file in `dir`, for this process alone (LOCKED if another has it). `readers`
+ * bounds the read transactions. On failure *message is a static text.
  */
 enum tidings_err kv_open(const char *dir, size_t map_bytes, unsigned readers, struct kv **kv,
                          const char **message);
@@ -76,8 +78,8 @@ enum tidings_err kv_begin(struct kv *kv, struct kv_txn *txn);
 enum tidings_err kv_commit(struct kv_txn *txn);
 void kv_abort(struct kv_txn *txn);
 
-/* A read transaction is made once and then started and stopped any number of times, on any thread but
- * one at a time. Between start and stop it sees one snapshot. */
+/* A read transaction is made once and then started and stopped any number of times, on any thread
+ * but one at a time. Between start and stop it sees one snapshot. */
 enum tidings_err kv_reader_init(struct kv *kv, struct kv_txn *txn);
 enum tidings_err kv_reader_start(struct kv_txn *txn);
 void kv_reader_stop(struct kv_txn *txn);

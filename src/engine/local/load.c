@@ -80,8 +80,8 @@ static bool list_room(struct list *list)
                      sizeof *list->ids) &&
            make_room((void **)&list->sorted, &room_sorted, list->n_deleted + READMAP_POSTS,
                      sizeof *list->sorted) &&
-           make_room((void **)&list->deleted, &list->room_deleted,
-                     list->n_deleted + READMAP_POSTS, sizeof *list->deleted);
+           make_room((void **)&list->deleted, &list->room_deleted, list->n_deleted + READMAP_POSTS,
+                     sizeof *list->deleted);
 }
 
 /* Appends a chunk; false if it is not the next one or not whole. */

@@ -28,7 +28,7 @@ int64_t local_now(const struct local *local, const struct tidings_op *op)
 static bool needs_no_writer(struct local *local, const struct tidings_op *op)
 {
     struct snapshot *snapshot;
-    if (op->kind != TIDINGS_OP_OPEN || snapshot_take(local, op, &snapshot))
+    if (op->kind != TIDINGS_OP_OPEN || op->once || snapshot_take(local, op, &snapshot))
         return false;
     bool settled = open_is_settled(&snapshot->view, op->user_id, op->u.post.post_id);
     settled = settled && !view_failed(&snapshot->view);
@@ -59,6 +59,16 @@ static enum tidings_err refuse(struct view *view, struct reply *reply)
     return err;
 }
 
+/* What was kept when it happened: now, or the first time. */
+static enum tidings_err recall(struct view *view, struct reply *reply)
+{
+    struct once_record record;
+    if (!once_find(view, reply->op, &record))
+        return TIDINGS_CORRUPT;
+    reply->answer->stored = view_text(view, reply->arena, record.answer);
+    return TIDINGS_OK;
+}
+
 static enum tidings_err local_answer(struct engine *engine, const struct tidings_call *call,
                                      struct tidings_answer *answer, struct arena *arena)
 {
@@ -69,11 +79,26 @@ static enum tidings_err local_answer(struct engine *engine, const struct tidings
     if (err)
         return call->err ? call->err : err;
     struct view *view = &snapshot->view;
-    err = call->err ? refuse(view, &reply) : op_answer(view, &reply);
+    if (call->err)
+        err = refuse(view, &reply);
+    else
+        err = call->op->once ? recall(view, &reply) : op_answer(view, &reply);
     if (!err)
         err = view->txn->err;
     snapshot_return(local, snapshot);
     return err;
+}
+
+static void local_stats(struct engine *engine, struct tidings_stats *stats)
+{
+    struct local *local = (struct local *)engine;
+    struct snapshot *snapshot;
+    writer_stats(local, stats);
+    stats->data_bytes = kv_used_bytes(local->kv);
+    if (snapshot_take(local, NULL, &snapshot))
+        return;
+    stats->newest_id = snapshot->view.last_id;
+    snapshot_return(local, snapshot);
 }
 
 /* ---- Life ----------------------------------------------------------------------------------- */
@@ -96,6 +121,7 @@ static void local_close(struct engine *engine)
 static const struct engine_vtable local_vtable = {
     .submit = local_submit,
     .answer = local_answer,
+    .stats = local_stats,
     .verify = local_verify,
     .close = local_close,
 };

@@ -16,7 +16,8 @@
 #include "engine/engine.h"
 #include "engine/local/view.h"
 
-/* Everything an operation reads goes through here first; a fan with very many ties is the largest. */
+/* Everything an operation reads goes through here first; a fan with very many ties is the largest.
+ */
 #define SCRATCH_MEMORY_MAX ((size_t)1 << 30)
 
 struct snapshot {
@@ -45,6 +46,8 @@ struct writer {
 
     pthread_mutex_t turn; /* held while writing: the writer's batches, and verify */
     struct arena scratch;
+    struct arena answers;       /* of operations that happen once */
+    struct tidings_stats stats; /* guarded by the queue's mutex */
 };
 
 struct local {
@@ -78,6 +81,9 @@ enum tidings_err writer_start(struct local *local);
 
 /* Queues a change, or refuses it as BUSY. */
 void writer_submit(struct local *local, struct tidings_call *call);
+
+/* What the writer has done so far. */
+void writer_stats(struct local *local, struct tidings_stats *stats);
 
 /* Completes what is queued, then ends the thread. */
 void writer_stop(struct local *local);

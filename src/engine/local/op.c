@@ -20,6 +20,7 @@ static const struct {
     [TIDINGS_OP_STATUS] = {NULL, answer_status},
     [TIDINGS_OP_FOLLOWING] = {NULL, answer_following},
     [TIDINGS_OP_FOLLOWERS] = {NULL, answer_followers},
+    [TIDINGS_OP_FANS_AMONG] = {NULL, answer_fans_among},
     [TIDINGS_OP_COUNTERS] = {NULL, answer_counters},
     [TIDINGS_OP_PROFILE] = {NULL, answer_profile},
     [TIDINGS_OP_POST] = {NULL, answer_post},

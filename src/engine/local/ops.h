@@ -2,9 +2,9 @@
 /*
  * The operations of the local engine, one file a capability. Each has up to two halves:
  *
- *   apply_…   inside the writer's transaction: checks everything, then changes. Answers an error only
- *             before the first change; facts for the answer go to call->result.
- *   answer_…  on a snapshot that includes the change, on the thread of whoever asked: fills in the answer.
+ *   apply_…   inside the writer's transaction: checks everything, then changes. Answers an error
+ * only before the first change; facts for the answer go to call->result. answer_…  on a snapshot
+ * that includes the change, on the thread of whoever asked: fills in the answer.
  *
  * op.c has the table of them. Storage errors are sticky in the view and need not be answered.
  */
@@ -26,7 +26,8 @@ typedef enum tidings_err answer_fn(struct view *view, struct reply *reply);
 
 /* relation.c */
 apply_fn apply_follow, apply_unfollow;
-answer_fn answer_follow, answer_unfollow, answer_status, answer_following, answer_followers;
+answer_fn answer_follow, answer_unfollow, answer_status, answer_following, answer_followers,
+    answer_fans_among;
 
 /* user.c */
 apply_fn apply_profile_set;
@@ -65,6 +66,17 @@ answer_fn answer_events;
 
 /* Removes events past their time, a few at a time. */
 void event_sweep(struct view *view, size_t most);
+
+/* once.c */
+
+/* Whether the operation has happened already, not too long ago, and what is kept of it. */
+bool once_find(struct view *view, const struct tidings_op *op, struct once_record *record);
+
+/* Keeps the answer of the operation under way. */
+void once_keep(struct view *view, const struct tidings_op *op, struct tidings_text answer);
+
+/* Forgets what is too old, a few at a time. */
+void once_sweep(struct view *view, size_t most);
 
 /* op.c */
 enum tidings_err op_apply(struct view *view, struct tidings_call *call);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Posts. An author's posts are numbered 0, 1, 2 ...; publishing appends the id to the author's list and
- * touches no fan, however many there are. Deleting appends the number to the author's list of deletions:
- * with that one row the post is unread for nobody.
+ * Posts. An author's posts are numbered 0, 1, 2 ...; publishing appends the id to the author's list
+ * and touches no fan, however many there are. Deleting appends the number to the author's list of
+ * deletions: with that one row the post is unread for nobody.
  */
 #include <string.h>
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading: open, mark read, mark unread. A post's being read is one bit, whether it was delivered or not;
- * the counts follow. Everything is checked before the first change, so that a list with one wrong id marks
- * nothing.
+ * Reading: open, mark read, mark unread. A post's being read is one bit, whether it was delivered
+ * or not; the counts follow. Everything is checked before the first change, so that a list with one
+ * wrong id marks nothing.
  */
 #include "engine/local/ops.h"
 #include "engine/local/tie.h"
 
-enum { RESULT_MARKED };                /* call->result of the marks ... */
-enum { RESULT_POST = RESULT_MARKED };  /* ... and of a refused open */
+enum { RESULT_MARKED };               /* call->result of the marks ... */
+enum { RESULT_POST = RESULT_MARKED }; /* ... and of a refused open */
 
 /* One post to be marked. */
 struct target {
@@ -193,7 +193,8 @@ static uint64_t mark_tie(struct view *view, struct tie *tie, uint32_t bound)
         tie_readmap(view, tie, first, &map);
         uint64_t before = map.read;
         uint64_t unread = spans_mask(tie->pair.spans, tie->pair.n_spans, first) &
-                          mask_below(bound - first) & ~head_deleted_mask(tie->head, first) & ~before;
+                          mask_below(bound - first) & ~head_deleted_mask(tie->head, first) &
+                          ~before;
         readmap_mark_all(&map, unread, view->stamp);
         tie_put_readmap(view, tie, first, &map, before);
         marked += (uint64_t)__builtin_popcountll(unread);
@@ -230,8 +231,8 @@ static enum tidings_err mark_up_to(struct view *view, struct tidings_call *call)
 {
     uint64_t fan = call->op->user_id, author = call->op->u.mark.author_id;
     uint64_t up_to = call->op->u.mark.up_to;
-    /* Tokens come from answers, and those know no id as new as this operation's. */
-    if (up_to >= view->stamp) {
+    /* Tokens come from answers, and none of those knows of anything newer than this. */
+    if (up_to > view->before) {
         call->field = "up_to";
         return TIDINGS_INVALID;
     }
@@ -265,16 +266,15 @@ enum tidings_err answer_mark(struct view *view, struct reply *reply)
 enum tidings_err answer_open(struct view *view, struct reply *reply)
 {
     struct tidings_post *post = &reply->answer->u.open.post;
-    struct tie *ties;
+    struct tie_count *counts;
     enum tidings_err err = view_whole_post(view, reply, reply->op->u.post.post_id, post);
     if (err)
         return err;
-    size_t n = tie_list(view, reply->op->user_id, &ties);
+    size_t n = tie_counts(view, reply->op->user_id, &counts);
     for (size_t i = 0; i < n; i++) {
-        uint64_t unread = tie_unread(view, &ties[i]);
-        reply->answer->u.open.unread_total += unread;
-        if (ties[i].author == post->author_id)
-            reply->answer->u.open.unread_author = unread;
+        reply->answer->u.open.unread_total += counts[i].unread;
+        if (counts[i].author == post->author_id)
+            reply->answer->u.open.unread_author = counts[i].unread;
     }
     return TIDINGS_OK;
 }

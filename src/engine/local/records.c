@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "engine/local/keys.h"
 
 enum { VERSION_1 = 0x10, VERSION_MASK = 0xf0, FLAGS_MASK = 0x0f };
 
@@ -13,7 +14,7 @@ static uint8_t read_head(struct reader *r, uint8_t known_flags)
 {
     uint8_t head = read_u8(r);
     if ((head & VERSION_MASK) != VERSION_1 || (head & FLAGS_MASK & ~known_flags))
-        r->bad = true;
+        reader_fail(r);
     return head & FLAGS_MASK;
 }
 
@@ -33,7 +34,7 @@ static struct bytes read_block(struct reader *r)
     uint64_t n = read_varint(r);
     const uint8_t *p = n <= reader_left(r) ? read_bytes(r, n) : NULL;
     if (!p)
-        r->bad = true;
+        reader_fail(r);
     return p ? (struct bytes){p, n} : (struct bytes){NULL, 0};
 }
 
@@ -131,7 +132,7 @@ static void read_pair_counts(struct reader *r, struct pair *pair)
     pair->reads_out = read_varint32(r);
     pair->dead_out = read_varint32(r);
     if (pair->dead_in > pair->reads_in || pair->dead_out > pair->reads_out)
-        r->bad = true;
+        reader_fail(r);
 }
 
 static bool has_reads(const struct pair *pair)
@@ -166,6 +167,27 @@ bool pair_decode(struct bytes from, struct arena *arena, struct pair *pair, uint
         return false;
     pair->skips = (struct bytes){r.at, reader_left(&r)};
     return has_reads(pair) == !!(flags & PAIR_READS) && (has_reads(pair) || !pair->skips.n);
+}
+
+bool pair_sum(struct bytes from, uint32_t n_posts, struct pair_sum *sum)
+{
+    struct reader r = reader_of(from.p, from.n);
+    uint8_t flags = read_head(&r, PAIR_FOLLOWING | PAIR_READS);
+    uint64_t delivered = 0, end = 0;
+    struct pair pair = {.reads_in = 0};
+    if (flags & PAIR_FOLLOWING)
+        read_bytes(&r, ID_BYTES);
+    if (flags & PAIR_READS)
+        read_pair_counts(&r, &pair);
+    for (uint32_t n = read_varint32(&r); n && !r.bad; n--) {
+        uint64_t start = end + read_varint32(&r), length = read_varint32(&r);
+        end = length ? start + length : n_posts;
+        delivered += end > start ? end - start : 0;
+    }
+    sum->following = flags & PAIR_FOLLOWING;
+    sum->reads_in = pair.reads_in;
+    sum->delivered = delivered;
+    return !r.bad;
 }
 
 struct bytes pair_encode(const struct pair *pair, struct arena *arena)
@@ -248,7 +270,7 @@ static void read_stamps(struct reader *r, uint64_t bits, uint64_t *stamps)
         uint8_t run = read_u8(r);
         uint64_t stamp = read_id(r);
         if (!run || run > __builtin_popcountll(bits) || !is_stamp(stamp)) {
-            r->bad = true;
+            reader_fail(r);
             return;
         }
         for (; run; run--, bits &= bits - 1)
@@ -340,8 +362,36 @@ bool post_decode(struct bytes from, struct post_record *post)
     post->removed = read_varint(&r);
     post->title = read_block(&r);
     post->excerpt = read_block(&r);
-    return read_end(&r) && kind >= TIDINGS_NOTE && kind <= TIDINGS_STORY && is_stamp(post->author) &&
-           post->deleted == (post->removed != 0);
+    return read_end(&r) && kind >= TIDINGS_NOTE && kind <= TIDINGS_STORY &&
+           is_stamp(post->author) && post->deleted == (post->removed != 0);
+}
+
+/* ---- What happened once --------------------------------------------------------------------- */
+
+struct bytes once_encode(const struct once_record *once, struct arena *arena)
+{
+    uint8_t *to = arena_alloc(arena, 1 + ID_BYTES + ONCE_BYTES + once->answer.n);
+    size_t n = 0;
+    if (!to)
+        return (struct bytes){NULL, 0};
+    to[n++] = VERSION_1;
+    put_id(to + n, once->stamp);
+    n += ID_BYTES;
+    memcpy(to + n, once->fingerprint, ONCE_BYTES);
+    n += ONCE_BYTES;
+    if (once->answer.n)
+        memcpy(to + n, once->answer.p, once->answer.n);
+    return (struct bytes){to, n + once->answer.n};
+}
+
+bool once_decode(struct bytes from, struct once_record *once)
+{
+    struct reader r = reader_of(from.p, from.n);
+    read_head(&r, 0);
+    once->stamp = read_id(&r);
+    once->fingerprint = read_bytes(&r, ONCE_BYTES);
+    once->answer = (struct bytes){r.at, reader_left(&r)};
+    return !r.bad && is_stamp(once->stamp);
 }
 
 /* ---- An event ------------------------------------------------------------------------------- */

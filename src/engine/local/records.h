@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values of the tables: structs to bytes and back. Every record begins with a byte whose high half is
- * its version and whose low half holds flags. Decoders take any bytes: they answer false rather than
- * trust a length, a count or an order. docs/FORMAT.md is the same list in prose.
+ * Values of the tables: structs to bytes and back. Every record begins with a byte whose high half
+ * is its version and whose low half holds flags. Decoders take any bytes: they answer false rather
+ * than trust a length, a count or an order. docs/FORMAT.md is the same list in prose.
  */
 #ifndef LOCAL_RECORDS_H
 #define LOCAL_RECORDS_H
@@ -15,15 +15,15 @@
 /* ---- A user: counters and small facts ------------------------------------------------------- */
 
 /* field: the counters of SPEC section 2 in its order, then the rest */
-#define USER_FIELDS(X)                                                                             \
-    X(following)                                                                                   \
-    X(followers)                                                                                   \
-    X(posts)                                                                                       \
-    X(liked_posts)                                                                                 \
-    X(faved_posts)                                                                                 \
-    X(likes_received)                                                                              \
-    X(favs_received)                                                                               \
-    X(follow_full_at)  /* the follow bucket; see domain/bucket.h */                                \
+#define USER_FIELDS(X)                                              \
+    X(following)                                                    \
+    X(followers)                                                    \
+    X(posts)                                                        \
+    X(liked_posts)                                                  \
+    X(faved_posts)                                                  \
+    X(likes_received)                                               \
+    X(favs_received)                                                \
+    X(follow_full_at)  /* the follow bucket; see domain/bucket.h */ \
     X(history_cleared) /* stamp: history entries up to it are gone */
 
 struct user_record {
@@ -52,35 +52,44 @@ bool profile_decode(struct bytes from, struct profile_record *profile);
 enum { PAIR_INLINE_SPANS = 3, PAIR_SKIPS_MAX = 16 };
 
 /*
- * D is the set of the author's deleted posts; the first `settled` deletions are accounted for in the
- * dead_ counts, later ones must be looked up. See domain in docs/ARCHITECTURE.md.
+ * D is the set of the author's deleted posts; the first `settled` deletions are accounted for in
+ * the dead_ counts, later ones must be looked up. See domain in docs/ARCHITECTURE.md.
  */
 struct pair {
     bool following;
-    uint64_t rank;       /* id of the following operation, if following: its place in the lists */
-    uint32_t settled;    /* deletions accounted for; 0 while nothing is read */
-    uint32_t reads_in;   /* posts read, among those delivered */
-    uint32_t dead_in;    /* of these, deleted */
-    uint32_t reads_out;  /* posts read, not delivered */
-    uint32_t dead_out;   /* of these, deleted */
-    uint32_t n_spans;    /* delivered; the last is open if following */
-    struct span *spans;  /* inline, or in the arena of the decoder */
+    uint64_t rank;      /* id of the following operation, if following: its place in the lists */
+    uint32_t settled;   /* deletions accounted for; 0 while nothing is read */
+    uint32_t reads_in;  /* posts read, among those delivered */
+    uint32_t dead_in;   /* of these, deleted */
+    uint32_t reads_out; /* posts read, not delivered */
+    uint32_t dead_out;  /* of these, deleted */
+    uint32_t n_spans;   /* delivered; the last is open if following */
+    struct span *spans; /* inline, or in the arena of the decoder */
     struct span inline_spans[PAIR_INLINE_SPANS];
-    struct bytes skips;  /* encoded; see pair_skips */
+    struct bytes skips; /* encoded; see pair_skips */
 };
 
 /*
- * The spans may point into the struct itself: do not copy a decoded pair. What does not fit goes to the
- * arena; `from` must outlive the skips. room is how many spans more the caller may add.
+ * The spans may point into the struct itself: do not copy a decoded pair. What does not fit goes to
+ * the arena; `from` must outlive the skips. room is how many spans more the caller may add.
  */
 bool pair_decode(struct bytes from, struct arena *arena, struct pair *pair, uint32_t room);
+
+/* What a count needs of a pair, without building it: how many of the author's first n_posts were
+ * delivered, how many of these were read. False if it cannot be decoded. */
+struct pair_sum {
+    bool following;
+    uint32_t reads_in;
+    uint64_t delivered;
+};
+bool pair_sum(struct bytes from, uint32_t n_posts, struct pair_sum *sum);
 
 /* Answers {NULL, 0} if memory is short. */
 struct bytes pair_encode(const struct pair *pair, struct arena *arena);
 
 /*
- * Chunks of 64 posts of which every one is read or deleted: a hint that lets a search for the unread
- * pass them by. A chunk that could be here and is not costs time only.
+ * Chunks of 64 posts of which every one is read or deleted: a hint that lets a search for the
+ * unread pass them by. A chunk that could be here and is not costs time only.
  */
 struct skips {
     size_t n;
@@ -118,6 +127,17 @@ struct post_record {
 
 struct bytes post_encode(const struct post_record *post, struct arena *arena);
 bool post_decode(struct bytes from, struct post_record *post);
+
+/* ---- What happened once --------------------------------------------------------------------- */
+
+struct once_record {
+    uint64_t stamp;
+    const uint8_t *fingerprint; /* ONCE_BYTES of them */
+    struct bytes answer;
+};
+
+struct bytes once_encode(const struct once_record *once, struct arena *arena);
+bool once_decode(struct bytes from, struct once_record *once);
 
 /* ---- An event ------------------------------------------------------------------------------- */
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who follows whom. The pair in the fan's rows is the truth; the author's followers are an index on it,
- * newest first by rank, the id of the following operation. The followed are few (a setting bounds them) and
- * lie side by side, so their list is made by sorting and needs no index.
+ * Who follows whom. The pair in the fan's rows is the truth; the author's followers are an index on
+ * it, newest first by rank, the id of the following operation. The followed are few (a setting
+ * bounds them) and lie side by side, so their list is made by sorting and needs no index.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "domain/bucket.h"
 #include "domain/ids.h"
@@ -257,5 +258,57 @@ enum tidings_err answer_followers(struct view *view, struct reply *reply)
         follow = (struct follow){get_id_descending(key.p + ID_BYTES), get_id(value.p)};
         fill_row(view, reply, &follow);
     }
+    return TIDINGS_OK;
+}
+
+static void mark_if_among(const struct tidings_op *op, uint64_t user, bool *is_fan)
+{
+    size_t low = 0, high = op->u.among.n_user_ids;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (op->u.among.user_ids[middle] < user)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < op->u.among.n_user_ids && op->u.among.user_ids[low] == user)
+        is_fan[low] = true;
+}
+
+/* From the author's side: looks at all followers. */
+static void mark_followers(struct view *view, const struct tidings_op *op, bool *is_fan)
+{
+    struct key prefix = key_id(op->u.among.author_id);
+    struct bytes key, value;
+    bool found = kv_seek(view->txn, TABLE_FOLLOWER, &prefix, &key, &value);
+    for (; found && key_has_prefix(key, &prefix);
+         found = kv_next(view->txn, TABLE_FOLLOWER, &key, &value)) {
+        if (value.n != ID_BYTES) {
+            view_corrupt(view);
+            return;
+        }
+        mark_if_among(op, get_id(value.p), is_fan);
+    }
+}
+
+/* Goes whichever way is shorter: through the author's followers, or through the users given. */
+enum tidings_err answer_fans_among(struct view *view, struct reply *reply)
+{
+    const struct tidings_op *op = reply->op;
+    size_t n = op->u.among.n_user_ids;
+    bool *is_fan = view_array(view, view->scratch, n, sizeof *is_fan);
+    uint64_t *fans = view_array(view, reply->arena, n, sizeof *fans);
+    if (view_failed(view))
+        return TIDINGS_OK;
+    memset(is_fan, 0, n * sizeof *is_fan);
+    if (view_user(view, op->u.among.author_id).followers < n)
+        mark_followers(view, op, is_fan);
+    else
+        for (size_t i = 0; i < n; i++)
+            is_fan[i] = follows(view, op->u.among.user_ids[i], op->u.among.author_id);
+    for (size_t i = 0; i < n; i++)
+        if (is_fan[i])
+            fans[reply->answer->u.among.n++] = op->u.among.user_ids[i];
+    reply->answer->u.among.user_ids = fans;
     return TIDINGS_OK;
 }

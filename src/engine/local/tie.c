@@ -6,14 +6,9 @@
 /* ---- Loading -------------------------------------------------------------------------------- */
 
 /* Room for one more span: a follow adds at most one. */
-static void decode(struct view *view, struct bytes value, uint64_t fan, uint64_t author,
-                   enum user_row row, struct tie *tie)
+static void decode(struct view *view, struct bytes value, struct tie *tie)
 {
-    tie->fan = fan;
-    tie->author = author;
-    tie->stored = row;
     tie->skips = NULL;
-    tie->head = view_head(view, author);
     if (pair_decode(value, view->scratch, &tie->pair, 1))
         return;
     view_corrupt(view);
@@ -27,7 +22,11 @@ static bool load_row(struct view *view, uint64_t fan, uint64_t author, enum user
     struct bytes value;
     if (!kv_get(view->txn, TABLE_USER, &key, &value))
         return false;
-    decode(view, value, fan, author, row, tie);
+    tie->fan = fan;
+    tie->author = author;
+    tie->stored = row;
+    tie->head = view_head(view, author);
+    decode(view, value, tie);
     return true;
 }
 
@@ -40,17 +39,29 @@ void tie_load(struct view *view, uint64_t fan, uint64_t author, struct tie *tie)
     tie->pair.spans = tie->pair.inline_spans;
 }
 
-struct stored_pair {
-    uint64_t author;
-    struct bytes value;
-};
+void tie_decode(struct view *view, uint64_t fan, const struct tie_stored *stored, struct tie *tie)
+{
+    tie->fan = fan;
+    tie->author = stored->author;
+    tie->stored = ROW_INBOX;
+    tie->head = stored->head;
+    decode(view, stored->value, tie);
+}
 
-/* All pairs of the fan as they lie in the table. Asks for each author's head ahead of its use. */
-static size_t collect(struct view *view, uint64_t fan, struct stored_pair **out)
+static struct tie_stored *grow(struct view *view, struct tie_stored *pairs, size_t room)
+{
+    struct tie_stored *grown = view_array(view, view->scratch, room * 2, sizeof *pairs);
+    if (grown)
+        memcpy(grown, pairs, room * sizeof *pairs);
+    return grown;
+}
+
+/* The rows, their heads still missing. Asks for the memory that finding the heads will touch. */
+static size_t scan_rows(struct view *view, uint64_t fan, struct tie_stored **out)
 {
     enum { FIRST = 256 };
     size_t n = 0, room = FIRST;
-    struct stored_pair *pairs = view_array(view, view->scratch, room, sizeof *pairs);
+    struct tie_stored *pairs = view_array(view, view->scratch, room, sizeof *pairs);
     struct key prefix = key_row(fan, ROW_INBOX);
     struct bytes key, value;
     bool found = pairs && kv_seek(view->txn, TABLE_USER, &prefix, &key, &value);
@@ -58,37 +69,49 @@ static size_t collect(struct view *view, uint64_t fan, struct stored_pair **out)
     for (; found && key_has_prefix(key, &prefix);
          found = kv_next(view->txn, TABLE_USER, &key, &value)) {
         if (n == room) {
-            struct stored_pair *grown =
-                view_array(view, view->scratch, room * 2, sizeof *pairs);
-            if (!grown)
-                return 0;
-            memcpy(grown, pairs, n * sizeof *pairs);
-            pairs = grown;
+            pairs = grow(view, pairs, room);
             room *= 2;
         }
-        if (key.n != (size_t)prefix.n + ID_BYTES) {
+        if (key.n != (size_t)prefix.n + ID_BYTES)
             view_corrupt(view);
+        if (view_failed(view))
             return 0;
-        }
         uint64_t author = get_id(key.p + prefix.n);
         heads_prefetch(view->heads, author);
-        pairs[n++] = (struct stored_pair){author, value};
+        pairs[n].author = author;
+        pairs[n++].value = value;
     }
     *out = pairs;
     return view_failed(view) ? 0 : n;
 }
 
+size_t tie_scan(struct view *view, uint64_t fan, struct tie_stored **out)
+{
+    size_t n = scan_rows(view, fan, out);
+    for (size_t i = 0; i < n; i++) {
+        struct tie_stored *stored = &(*out)[i];
+        stored->head = view_head(view, stored->author);
+        __builtin_prefetch(stored->head);
+    }
+    return n;
+}
+
 size_t tie_list(struct view *view, uint64_t fan, struct tie **out)
 {
-    struct stored_pair *pairs;
-    size_t n = collect(view, fan, &pairs);
+    struct tie_stored *stored;
+    size_t n = tie_scan(view, fan, &stored);
     struct tie *ties = n ? view_array(view, view->scratch, n, sizeof *ties) : NULL;
     if (!ties)
         return 0;
     for (size_t i = 0; i < n; i++)
-        decode(view, pairs[i].value, fan, pairs[i].author, ROW_INBOX, &ties[i]);
+        tie_decode(view, fan, &stored[i], &ties[i]);
     *out = ties;
     return view_failed(view) ? 0 : n;
+}
+
+static inline bool has_reads(const struct tie *tie)
+{
+    return tie->pair.reads_in || tie->pair.reads_out;
 }
 
 /* ---- Read maps ------------------------------------------------------------------------------ */
@@ -96,7 +119,7 @@ size_t tie_list(struct view *view, uint64_t fan, struct tie **out)
 static bool get_readmap(struct view *view, const struct tie *tie, uint32_t chunk,
                         struct bytes *value)
 {
-    if (!tie->pair.reads_in && !tie->pair.reads_out)
+    if (!has_reads(tie))
         return false;
     struct key key = key_readmap(tie->fan, tie->author, chunk);
     return kv_get(view->txn, TABLE_USER, &key, value);
@@ -149,12 +172,13 @@ static uint64_t delivered_and_deleted(const struct tie *tie)
     return count;
 }
 
-/* Posts that were read and deleted later than the pair was settled: among those delivered, and not. */
+/* Posts that were read and deleted later than the pair was settled: among those delivered, and not.
+ */
 static void count_unsettled(struct view *view, const struct tie *tie, uint32_t *in, uint32_t *out)
 {
     const struct head *head = tie->head;
     *in = *out = 0;
-    if (!tie->pair.reads_in && !tie->pair.reads_out)
+    if (tie->pair.settled == head->n_deleted || !has_reads(tie))
         return;
     uint32_t chunk = UINT32_MAX;
     uint64_t bits = 0;
@@ -180,6 +204,33 @@ uint64_t tie_unread(struct view *view, const struct tie *tie)
         return 0;
     }
     return delivered - settled;
+}
+
+/* With nothing deleted, unread is what was delivered less what was read, and most authors are so.
+ */
+static struct tie_count count_stored(struct view *view, uint64_t fan,
+                                     const struct tie_stored *stored)
+{
+    struct pair_sum sum;
+    struct tie tie;
+    if (!stored->head->n_deleted && pair_sum(stored->value, stored->head->n_posts, &sum) &&
+        sum.reads_in <= sum.delivered)
+        return (struct tie_count){stored->author, sum.delivered - sum.reads_in, sum.following};
+    tie_decode(view, fan, stored, &tie);
+    return (struct tie_count){stored->author, tie_unread(view, &tie), tie.pair.following};
+}
+
+size_t tie_counts(struct view *view, uint64_t fan, struct tie_count **out)
+{
+    struct tie_stored *stored;
+    size_t n = tie_scan(view, fan, &stored);
+    struct tie_count *counts = view_array(view, view->scratch, n, sizeof *counts);
+    if (!counts)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        counts[i] = count_stored(view, fan, &stored[i]);
+    *out = counts;
+    return view_failed(view) ? 0 : n;
 }
 
 uint64_t tie_read_alive(struct view *view, const struct tie *tie)
@@ -266,9 +317,10 @@ static uint32_t search_read(struct view *view, const struct tie *tie, enum scope
                             uint32_t bound)
 {
     struct key prefix = key_pair(tie->fan, ROW_READMAP, tie->author);
-    struct key from = key_readmap(tie->fan, tie->author, (bound + READMAP_POSTS - 1) / READMAP_POSTS);
+    struct key from =
+        key_readmap(tie->fan, tie->author, (bound + READMAP_POSTS - 1) / READMAP_POSTS);
     struct bytes key, value;
-    if (!bound || (!tie->pair.reads_in && !tie->pair.reads_out))
+    if (!bound || !has_reads(tie))
         return 0;
     bool found = kv_seek_below(view->txn, TABLE_USER, &from, &key, &value);
     for (; found && key_has_prefix(key, &prefix);

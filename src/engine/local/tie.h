@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tie between a fan and an author: the stored pair, the author's head, and the read maps, put together.
- * The inbox is not stored; it is what follows from ties:
+ * The tie between a fan and an author: the stored pair, the author's head, and the read maps, put
+ * together. The inbox is not stored; it is what follows from ties:
  *
- *     delivered = the pair's spans          deleted = the head's deletions        read = the read maps
- *     unread    = delivered, not deleted, not read
+ *     delivered = the pair's spans          deleted = the head's deletions        read = the read
+ * maps unread    = delivered, not deleted, not read
  *
- * Counting it does not look at single posts: the pair holds how many are read (reads_in, reads_out) and how
- * many of these were deleted, up to the author's deletion number `settled`; only later deletions are looked
- * up. Every change to a pair settles it.
+ * Counting it does not look at single posts: the pair holds how many are read (reads_in, reads_out)
+ * and how many of these were deleted, up to the author's deletion number `settled`; only later
+ * deletions are looked up. Every change to a pair settles it.
  */
 #ifndef LOCAL_TIE_H
 #define LOCAL_TIE_H
@@ -32,10 +32,26 @@ enum scope {
 
 /* ---- Loading -------------------------------------------------------------------------------- */
 
-/* The tie, empty if nothing is stored. Ties must not be copied. On failure the transaction fails. */
+/* The tie, empty if nothing is stored. Ties must not be copied. On failure the transaction fails.
+ */
 void tie_load(struct view *view, uint64_t fan, uint64_t author, struct tie *tie);
 
-/* All ties of a fan with posts delivered, or a standing follow, by author id; in the scratch arena. */
+/* A pair as it lies in the table, with the author's head: enough to know how new its posts may be.
+ */
+struct tie_stored {
+    uint64_t author;
+    const struct head *head;
+    struct bytes value;
+};
+
+/* All pairs of a fan with posts delivered, or a standing follow, by author id; in the scratch
+ * arena. */
+size_t tie_scan(struct view *view, uint64_t fan, struct tie_stored **stored);
+
+/* The tie of a stored pair. */
+void tie_decode(struct view *view, uint64_t fan, const struct tie_stored *stored, struct tie *tie);
+
+/* All of tie_scan's, decoded. */
 size_t tie_list(struct view *view, uint64_t fan, struct tie **ties);
 
 /* ---- Counting ------------------------------------------------------------------------------- */
@@ -49,6 +65,15 @@ uint64_t tie_unread(struct view *view, const struct tie *tie);
 /* Posts read and not deleted, delivered or not. */
 uint64_t tie_read_alive(struct view *view, const struct tie *tie);
 
+struct tie_count {
+    uint64_t author;
+    uint64_t unread;
+    bool following;
+};
+
+/* What is unread, author by author, for all of tie_scan's. The hottest path there is: a badge. */
+size_t tie_counts(struct view *view, uint64_t fan, struct tie_count **counts);
+
 /* ---- Single posts --------------------------------------------------------------------------- */
 
 bool tie_has(const struct tie *tie, uint32_t seq);
@@ -57,8 +82,8 @@ bool tie_has(const struct tie *tie, uint32_t seq);
 uint64_t tie_read_stamp(struct view *view, const struct tie *tie, uint32_t seq);
 
 /*
- * The newest post with a number below `bound` that is in scope and passes the filter: its number + 1,
- * or 0 if there is none. Work does not grow with what has been read or published before.
+ * The newest post with a number below `bound` that is in scope and passes the filter: its number +
+ * 1, or 0 if there is none. Work does not grow with what has been read or published before.
  */
 uint32_t tie_search(struct view *view, struct tie *tie, enum scope scope,
                     enum tidings_filter filter, uint32_t bound);

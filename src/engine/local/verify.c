@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Verify: everything that is stored twice is computed again from what it was made of, and every index is checked
- * against its table in both directions. It looks at one snapshot while writing stands still. What it can mend it
- * notes down and, if asked to, writes in one transaction at the end.
+ * Verify: everything that is stored twice is computed again from what it was made of, and every
+ * index is checked against its table in both directions. It looks at one snapshot while writing
+ * stands still. What it can mend it notes down and, if asked to, writes in one transaction at the
+ * end.
  *
  *     truth                               made of it
  *     pairs: spans, following             follower index, counters following and followers
- *     posts                               authors' lists, deletions, counter posts, bodies' existence
- *     read maps                           pairs' counts and skips, history index
+ *     posts                               authors' lists, deletions, counter posts, bodies'
+ * existence read maps                           pairs' counts and skips, history index
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -86,7 +87,8 @@ static void step(struct check *check)
     }
 }
 
-/* Visits every row of a table. The visitor may read other tables, but scan none of them twice at once. */
+/* Visits every row of a table. The visitor may read other tables, but scan none of them twice at
+ * once. */
 static void each_row(struct check *check, enum table table,
                      void (*visit)(struct check *, struct bytes key, struct bytes value))
 {
@@ -516,6 +518,39 @@ static void check_event(struct check *check, struct bytes key, struct bytes valu
         differ(check, "%" PRIu64 " is newer than the newest id", get_id(key.p));
 }
 
+static void check_once(struct check *check, struct bytes key, struct bytes value)
+{
+    struct once_record record;
+    if (key.n != ID_BYTES + ONCE_BYTES || !once_decode(value, &record)) {
+        differ(check, "a kept answer cannot be decoded");
+        return;
+    }
+    struct key age = key_id(record.stamp);
+    struct bytes name;
+    if (kv_get(check->view->txn, TABLE_ONCE_AGE, &age, &name) && name.n == key.n &&
+        !memcmp(name.p, key.p, key.n))
+        return;
+    differ(check, "an answer of user %" PRIu64 " is kept for ever", get_id(key.p));
+    mend(check, TABLE_ONCE_AGE, &age, key);
+}
+
+/* An age whose key was used again is normal; one without any answer is not. */
+static void check_once_age(struct check *check, struct bytes key, struct bytes value)
+{
+    struct key name = {.n = (uint8_t)value.n};
+    struct bytes found;
+    uint64_t stamp = key.n == ID_BYTES ? get_id(key.p) : 0;
+    struct key age = key_id(stamp);
+    if (value.n == ID_BYTES + ONCE_BYTES)
+        memcpy(name.bytes, value.p, value.n);
+    else
+        name.n = 0;
+    if (stamp && name.n && kv_get(check->view->txn, TABLE_ONCE, &name, &found))
+        return;
+    differ(check, "an age without an answer");
+    mend_delete(check, TABLE_ONCE_AGE, &age);
+}
+
 /* ---- All together --------------------------------------------------------------------------- */
 
 static void check_everything(struct check *check)
@@ -525,12 +560,10 @@ static void check_everything(struct check *check)
         enum table table;
         void (*visit)(struct check *, struct bytes key, struct bytes value);
     } parts[] = {
-        {"posts", TABLE_POST, check_post},
-        {"authors", TABLE_AUTHOR, check_list},
-        {"bodies", TABLE_BODY, check_body},
-        {"followers", TABLE_FOLLOWER, check_follower},
-        {"users", TABLE_USER, check_user_row},
-        {"events", TABLE_EVENT, check_event},
+        {"posts", TABLE_POST, check_post},     {"authors", TABLE_AUTHOR, check_list},
+        {"bodies", TABLE_BODY, check_body},    {"followers", TABLE_FOLLOWER, check_follower},
+        {"users", TABLE_USER, check_user_row}, {"events", TABLE_EVENT, check_event},
+        {"answers", TABLE_ONCE, check_once},   {"ages", TABLE_ONCE_AGE, check_once_age},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         check->part = parts[i].part;

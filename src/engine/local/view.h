@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an operation sees: one snapshot, the heads that belong to it, and the time. Reading code takes a
- * view and does not know whether it runs on a reader's snapshot or inside the writer's transaction.
+ * What an operation sees: one snapshot, the heads that belong to it, and the time. Reading code
+ * takes a view and does not know whether it runs on a reader's snapshot or inside the writer's
+ * transaction.
  *
  * Errors of the storage are sticky in the transaction: view_failed() tells.
  */
@@ -22,6 +23,7 @@ struct view {
     uint64_t last_id;      /* the newest id given out */
     int64_t now_ms;        /* never before the newest change */
 
+    uint64_t before; /* writer: the newest id when this operation began */
     uint64_t stamp;  /* writer: the id of this operation */
     unsigned events; /* writer: events this operation has written */
 };

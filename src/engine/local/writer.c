@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The writer: one thread takes all waiting changes as a batch, applies them in one transaction, commits, and only
- * then tells anyone. An operation checks everything before its first change, so one that is refused leaves no
- * trace in the batch. One that stumbles over damaged data after its first change spoils the transaction: the
- * batch is done again without it.
+ * The writer: one thread takes all waiting changes as a batch, applies them in one transaction,
+ * commits, and only then tells anyone. An operation checks everything before its first change, so
+ * one that is refused leaves no trace in the batch. One that stumbles over damaged data after its
+ * first change spoils the transaction: the batch is done again without it.
  */
 #include <assert.h>
 #include <time.h>
@@ -22,6 +22,7 @@ void writer_submit(struct local *local, struct tidings_call *call)
     pthread_mutex_lock(&writer->mutex);
     bool refused = writer->stopping || writer->waiting >= local->settings.queue_max;
     call->err = writer->stopping ? TIDINGS_CLOSED : TIDINGS_BUSY;
+    writer->stats.refused_busy += refused;
     if (!refused) {
         call->err = TIDINGS_OK;
         call->next = NULL;
@@ -38,7 +39,8 @@ void writer_submit(struct local *local, struct tidings_call *call)
         call->done(call);
 }
 
-/* Waits for work. True with a batch, empty after a time of idleness; false when it is time to stop. */
+/* Waits for work. True with a batch, empty after a time of idleness; false when it is time to stop.
+ */
 static bool take_batch(struct local *local, struct tidings_call **batch, size_t *n)
 {
     struct writer *writer = &local->writer;
@@ -69,12 +71,42 @@ static bool take_batch(struct local *local, struct tidings_call **batch, size_t 
 
 /* ---- A batch -------------------------------------------------------------------------------- */
 
+/* The answer is made here and now, since it is kept in the same step as the change. */
+static void keep_answer(struct local *local, struct view *view, const struct tidings_call *call)
+{
+    struct tidings_answer answer;
+    struct tidings_text bytes = {NULL, 0};
+    struct arena *arena = &local->writer.answers;
+    struct reply reply = {.call = call, .op = call->op, .answer = &answer, .arena = arena};
+    tidings_answer_init(&answer);
+    op_answer(view, &reply);
+    if (!view_failed(view) && !call->op->once->render(call->op->once, &answer, &bytes))
+        kv_fail(view->txn, TIDINGS_NO_MEMORY);
+    once_keep(view, call->op, bytes);
+    arena_clear(arena);
+}
+
+static enum tidings_err apply_once(struct local *local, struct view *view,
+                                   struct tidings_call *call)
+{
+    struct once_record record;
+    if (once_find(view, call->op, &record)) {
+        bool same = !memcmp(record.fingerprint, call->op->once->fingerprint, ONCE_BYTES);
+        return same ? TIDINGS_OK : TIDINGS_KEY_REUSED;
+    }
+    enum tidings_err err = op_apply(view, call);
+    if (!err)
+        keep_answer(local, view, call);
+    return err;
+}
+
 static void apply(struct local *local, struct view *view, struct tidings_call *call)
 {
-    uint64_t last_id = view->last_id, writes = view->txn->writes;
+    uint64_t writes = view->txn->writes;
+    view->before = view->last_id;
     memset(call->result, 0, sizeof call->result);
     call->err = TIDINGS_OK;
-    view->stamp = id_next(last_id, local_now(local, call->op));
+    view->stamp = id_next(view->before, local_now(local, call->op));
     if (!view->stamp) {
         call->err = TIDINGS_NO_SPACE;
         return;
@@ -82,11 +114,11 @@ static void apply(struct local *local, struct view *view, struct tidings_call *c
     view->last_id = view->stamp;
     view->now_ms = id_time_ms(view->stamp);
     view->events = 0;
-    call->err = op_apply(view, call);
+    call->err = call->op->once ? apply_once(local, view, call) : op_apply(view, call);
     arena_clear(view->scratch);
     if (call->err) {
         assert(view->txn->writes == writes || view_failed(view));
-        view->last_id = last_id;
+        view->last_id = view->before;
     }
 }
 
@@ -97,12 +129,47 @@ static void sweep(struct local *local, struct view *view, size_t n)
     view->now_ms = id_time_ms(view->last_id);
     history_sweep(view, SWEEP_LEAST + 2 * n);
     event_sweep(view, SWEEP_LEAST + 2 * n);
+    once_sweep(view, SWEEP_LEAST + 2 * n);
     local->writer.no_sweeping = view->txn->err == TIDINGS_CORRUPT;
 }
 
+static unsigned bucket_of(uint64_t value)
+{
+    unsigned bucket = value ? 64 - (unsigned)__builtin_clzll(value) : 0;
+    return bucket < TIDINGS_STATS_BUCKETS ? bucket : TIDINGS_STATS_BUCKETS - 1;
+}
+
+static uint64_t microseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+static void count_batch(struct writer *writer, size_t n, uint64_t commit_us, enum tidings_err err)
+{
+    pthread_mutex_lock(&writer->mutex);
+    struct tidings_stats *stats = &writer->stats;
+    stats->changes += n;
+    stats->failures += err != TIDINGS_OK;
+    stats->batches += !err;
+    stats->commit_us += commit_us;
+    stats->batch_size[bucket_of(n)]++;
+    stats->commit_time_us[bucket_of(commit_us)]++;
+    pthread_mutex_unlock(&writer->mutex);
+}
+
+void writer_stats(struct local *local, struct tidings_stats *stats)
+{
+    pthread_mutex_lock(&local->writer.mutex);
+    *stats = local->writer.stats;
+    stats->waiting = local->writer.waiting;
+    pthread_mutex_unlock(&local->writer.mutex);
+}
+
 /*
- * Tries the batch once. OK: it is durable, and each call has its outcome. Otherwise nothing has happened, and
- * *at_fault is the call that spoiled it, if it was one.
+ * Tries the batch once. OK: it is durable, and each call has its outcome. Otherwise nothing has
+ * happened, and *at_fault is the call that spoiled it, if it was one.
  */
 static enum tidings_err try_batch(struct local *local, struct tidings_call *batch, size_t n,
                                   struct tidings_call **at_fault)
@@ -130,7 +197,9 @@ static enum tidings_err try_batch(struct local *local, struct tidings_call *batc
         return TIDINGS_OK;
     }
     save_last_id(&txn, view.last_id);
+    uint64_t from = microseconds();
     err = kv_commit(&txn);
+    count_batch(&local->writer, n, microseconds() - from, err);
     if (err)
         heads_abort(local->heads, txn.version);
     else
@@ -197,6 +266,7 @@ enum tidings_err writer_start(struct local *local)
     pthread_mutex_init(&writer->turn, NULL);
     pthread_cond_init(&writer->wanted, NULL);
     arena_init(&writer->scratch, SCRATCH_MEMORY_MAX);
+    arena_init(&writer->answers, SCRATCH_MEMORY_MAX);
     return pthread_create(&writer->thread, NULL, writer_main, local) ? TIDINGS_NO_MEMORY
                                                                      : TIDINGS_OK;
 }
@@ -213,4 +283,5 @@ void writer_stop(struct local *local)
     pthread_mutex_destroy(&writer->mutex);
     pthread_mutex_destroy(&writer->turn);
     arena_release(&writer->scratch);
+    arena_release(&writer->answers);
 }

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Order of the checks: size, shape, header, key, signature, and only then the claims: what is not
+ * signed is read no further than needed to find the key.
+ */
+#include "auth/jwt.h"
+
+#include <jansson.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "auth/keys_internal.h"
+#include "base/base64url.h"
+#include "base/json_out.h"
+
+#define USER_ID_MAX ((UINT64_C(1) << 53) - 1)
+#define TIME_MAX_S  INT64_C(253402300799) /* the year 9999: milliseconds cannot overflow */
+
+enum { HS256_BYTES = 32, EDDSA_BYTES = 64 };
+
+const char *jwt_reason_label(enum jwt_reason reason)
+{
+    static const char *const labels[] = {
+#define X(name, label) label,
+        JWT_REASONS(X)
+#undef X
+    };
+    return labels[reason];
+}
+
+/* ---- The parts of a token ------------------------------------------------------------------ */
+
+struct part {
+    const char *p;
+    size_t n;
+};
+
+struct parts {
+    struct part header;
+    struct part payload;
+    struct part signature;
+    struct part signed_text; /* header.payload */
+};
+
+static bool split(const char *token, size_t n, struct parts *parts)
+{
+    const char *dot = memchr(token, '.', n);
+    if (!dot)
+        return false;
+    size_t left = n - (size_t)(dot + 1 - token);
+    const char *second = memchr(dot + 1, '.', left);
+    if (!second)
+        return false;
+    parts->header = (struct part){token, (size_t)(dot - token)};
+    parts->payload = (struct part){dot + 1, (size_t)(second - dot - 1)};
+    parts->signature = (struct part){second + 1, n - (size_t)(second + 1 - token)};
+    parts->signed_text = (struct part){token, (size_t)(second - token)};
+    /* A third dot is no character of base64url, so the signature would not decode. */
+    return parts->header.n && parts->payload.n && parts->signature.n;
+}
+
+/* The JSON object in a part, or NULL. */
+static json_t *object_of(struct part part)
+{
+    char bytes[JWT_MAX];
+    size_t n;
+    if (!base64url_decode(part.p, part.n, bytes, sizeof bytes, &n))
+        return NULL;
+    json_t *object = json_loadb(bytes, n, JSON_REJECT_DUPLICATES, NULL);
+    if (json_is_object(object))
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+/* ---- The signature ------------------------------------------------------------------------- */
+
+static bool hmac(const struct key *key, struct part text, unsigned char out[HS256_BYTES])
+{
+    size_t n = 0;
+    EVP_MAC_CTX *mac = EVP_MAC_CTX_dup(key->mac);
+    bool ok = mac && EVP_MAC_update(mac, (const unsigned char *)text.p, text.n) &&
+              EVP_MAC_final(mac, out, &n, HS256_BYTES) && n == HS256_BYTES;
+    EVP_MAC_CTX_free(mac);
+    return ok;
+}
+
+static bool is_signed_by(const struct key *key, struct part text, const unsigned char *signature,
+                         size_t n)
+{
+    if (key->alg == KEY_HS256) {
+        unsigned char right[HS256_BYTES];
+        return n == sizeof right && hmac(key, text, right) &&
+               CRYPTO_memcmp(right, signature, sizeof right) == 0;
+    }
+    EVP_MD_CTX *ctx = n == EDDSA_BYTES ? EVP_MD_CTX_new() : NULL;
+    bool ok = ctx && EVP_DigestVerifyInit(ctx, NULL, NULL, NULL, key->public_key) == 1 &&
+              EVP_DigestVerify(ctx, signature, n, (const unsigned char *)text.p, text.n) == 1;
+    EVP_MD_CTX_free(ctx);
+    return ok;
+}
+
+/* What the header asks for. The strings belong to it. */
+struct wanted {
+    const char *kid;
+    const char *alg;
+};
+
+static enum jwt_reason read_header(const json_t *header, struct wanted *wanted)
+{
+    const json_t *kid = json_object_get(header, "kid");
+    const json_t *alg = json_object_get(header, "alg");
+    if (json_object_get(header, "crit"))
+        return JWT_CRITICAL;
+    if (!json_is_string(alg))
+        return JWT_ALGORITHM;
+    if (kid && (!json_is_string(kid) || json_string_length(kid) == 0))
+        return JWT_UNKNOWN_KEY;
+    wanted->alg = json_string_value(alg);
+    wanted->kid = kid ? json_string_value(kid) : "";
+    return JWT_OK;
+}
+
+/* Why the key does not fit, or OK if it has signed the text. */
+static enum jwt_reason try_key(const struct key *key, const struct wanted *wanted,
+                               const struct parts *parts, int64_t now_ms)
+{
+    static const char *const names[] = {[KEY_HS256] = "HS256", [KEY_EDDSA] = "EdDSA"};
+    unsigned char signature[EDDSA_BYTES];
+    size_t n;
+    if (strcmp(wanted->kid, key->kid) != 0)
+        return JWT_UNKNOWN_KEY;
+    if (strcmp(wanted->alg, names[key->alg]) != 0)
+        return JWT_ALGORITHM;
+    if (now_ms < key->not_before_s * 1000 || now_ms >= key->not_after_s * 1000)
+        return JWT_KEY_TIME;
+    if (!base64url_decode(parts->signature.p, parts->signature.n, signature, sizeof signature, &n))
+        return JWT_MALFORMED;
+    return is_signed_by(key, parts->signed_text, signature, n) ? JWT_OK : JWT_SIGNATURE;
+}
+
+/* The key that signed the token; or the reason of the one that came closest. */
+static enum jwt_reason find_key(const struct keys *keys, const struct parts *parts, int64_t now_ms,
+                                const struct key **found)
+{
+    enum jwt_reason closest = JWT_UNKNOWN_KEY;
+    struct wanted wanted;
+    json_t *header = object_of(parts->header);
+    if (!header)
+        return JWT_MALFORMED;
+    enum jwt_reason reason = read_header(header, &wanted);
+    if (reason == JWT_OK) {
+        for (size_t i = 0; i < keys->n && closest != JWT_OK; i++) {
+            reason = try_key(&keys->keys[i], &wanted, parts, now_ms);
+            if (reason == JWT_OK)
+                *found = &keys->keys[i];
+            if (reason == JWT_OK || (reason != JWT_UNKNOWN_KEY && closest != JWT_SIGNATURE))
+                closest = reason;
+        }
+        reason = closest;
+    }
+    json_decref(header);
+    return reason;
+}
+
+/* ---- The claims ---------------------------------------------------------------------------- */
+
+/* A decimal number as it would be printed: no sign, no zero in front. */
+static bool take_subject(const json_t *sub, uint64_t *user_id)
+{
+    const char *text = json_string_value(sub);
+    size_t n = text ? json_string_length(sub) : 0;
+    uint64_t value = 0;
+    if (n == 0 || n > 16 || text[0] == '0')
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return false;
+        value = value * 10 + (uint64_t)(text[i] - '0');
+    }
+    *user_id = value;
+    return value <= USER_ID_MAX;
+}
+
+static bool take_role(const json_t *role, enum jwt_role *out)
+{
+    static const char *const names[] = {"user", "service", "admin"};
+    const char *text = role ? json_string_value(role) : "user";
+    for (size_t i = 0; text && i < 3; i++) {
+        if (!strcmp(text, names[i])) {
+            *out = (enum jwt_role)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Absent is fine, and leaves *seconds alone. */
+static bool take_time(const json_t *value, int64_t *seconds)
+{
+    if (!value)
+        return true;
+    if (!json_is_integer(value))
+        return false;
+    json_int_t number = json_integer_value(value);
+    if (number < 0 || number > TIME_MAX_S)
+        return false;
+    *seconds = number;
+    return true;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static enum jwt_reason read_claims(const json_t *payload, const struct key *key, int64_t now_ms,
+                                   int64_t leeway_s, struct jwt_claims *claims)
+{
+    struct jwt_claims out;
+    int64_t exp = -1, nbf = 0, iat = 0;
+    if (!take_time(json_object_get(payload, "exp"), &exp) || exp < 0 ||
+        !take_time(json_object_get(payload, "nbf"), &nbf) ||
+        !take_time(json_object_get(payload, "iat"), &iat))
+        return JWT_TIME;
+    if (!take_subject(json_object_get(payload, "sub"), &out.user_id))
+        return JWT_SUBJECT;
+    if (!take_role(json_object_get(payload, "role"), &out.role))
+        return JWT_ROLE;
+    out.until_ms = (exp + leeway_s) * 1000;
+    out.from_ms = (later(nbf, iat) - leeway_s) * 1000;
+    if (now_ms >= out.until_ms)
+        return JWT_EXPIRED;
+    if (now_ms < out.from_ms)
+        return JWT_NOT_YET;
+    /* The key's own time, without leeway: it is our clock and our setting. */
+    out.from_ms = later(out.from_ms, key->not_before_s * 1000);
+    if (out.until_ms > key->not_after_s * 1000)
+        out.until_ms = key->not_after_s * 1000;
+    *claims = out;
+    return JWT_OK;
+}
+
+enum jwt_reason jwt_verify(const struct keys *keys, const char *token, size_t n, int64_t now_ms,
+                           int64_t leeway_s, struct jwt_claims *claims)
+{
+    struct parts parts;
+    const struct key *key = NULL;
+    if (n > JWT_MAX)
+        return JWT_TOO_LONG;
+    if (!split(token, n, &parts))
+        return JWT_MALFORMED;
+    enum jwt_reason reason = find_key(keys, &parts, now_ms, &key);
+    if (reason != JWT_OK)
+        return reason;
+    json_t *payload = object_of(parts.payload);
+    if (!payload)
+        return JWT_MALFORMED;
+    reason = read_claims(payload, key, now_ms, leeway_s, claims);
+    json_decref(payload);
+    return reason;
+}
+
+/* ---- Signing ------------------------------------------------------------------------------- */
+
+static const struct key *signing_key(const struct keys *keys, int64_t now_s)
+{
+    for (size_t i = 0; i < keys->n; i++) {
+        const struct key *key = &keys->keys[i];
+        if (key->alg == KEY_HS256 && now_s >= key->not_before_s && now_s < key->not_after_s)
+            return key;
+    }
+    return NULL;
+}
+
+static void put_part(struct buf *out, const struct buf *json)
+{
+    char *to = buf_reserve(out, BASE64URL_LENGTH(json->len));
+    if (to)
+        out->len += base64url_encode(json->data, json->len, to);
+}
+
+static void write_header(struct buf *json, const struct key *key)
+{
+    struct json_out out;
+    json_out_init(&out, json);
+    json_out_object(&out);
+    json_out_key(&out, "alg");
+    json_out_text(&out, "HS256");
+    json_out_key(&out, "typ");
+    json_out_text(&out, "JWT");
+    if (*key->kid) {
+        json_out_key(&out, "kid");
+        json_out_text(&out, key->kid);
+    }
+    json_out_end(&out);
+}
+
+static void write_claims(struct buf *json, uint64_t user_id, enum jwt_role role, int64_t now_s,
+                         int64_t ttl_s)
+{
+    static const char *const names[] = {"user", "service", "admin"};
+    struct json_out out;
+    struct buf sub;
+    char digits[20];
+    buf_init_borrowed(&sub, digits, sizeof digits);
+    buf_u64(&sub, user_id);
+    json_out_init(&out, json);
+    json_out_object(&out);
+    json_out_key(&out, "sub");
+    json_out_string(&out, digits, sub.len);
+    json_out_key(&out, "role");
+    json_out_text(&out, names[role]);
+    json_out_key(&out, "iat");
+    json_out_i64(&out, now_s);
+    json_out_key(&out, "exp");
+    json_out_i64(&out, now_s + ttl_s);
+    json_out_end(&out);
+}
+
+size_t jwt_sign_hs256(const struct keys *keys, uint64_t user_id, enum jwt_role role, int64_t now_s,
+                      int64_t ttl_s, char *out)
+{
+    char json_bytes[512];
+    unsigned char signature[HS256_BYTES];
+    struct buf json, token;
+    const struct key *key = signing_key(keys, now_s);
+    if (!key)
+        return 0;
+    buf_init_borrowed(&token, out, JWT_MAX - 1);
+    buf_init_borrowed(&json, json_bytes, sizeof json_bytes);
+    write_header(&json, key);
+    put_part(&token, &json);
+    buf_char(&token, '.');
+    buf_clear(&json);
+    write_claims(&json, user_id, role, now_s, ttl_s);
+    put_part(&token, &json);
+    if (json.failed || token.failed || !hmac(key, (struct part){out, token.len}, signature))
+        return 0;
+    buf_char(&token, '.');
+    buf_init_borrowed(&json, signature, sizeof signature);
+    json.len = sizeof signature;
+    put_part(&token, &json);
+    if (token.failed)
+        return 0;
+    out[token.len] = '\0';
+    return token.len;
+}
+
+/* ---- With a memory ------------------------------------------------------------------------- */
+
+enum { WAYS = 4, DIGEST = 32 };
+
+/* from_ms == until_ms: empty, since it holds at no time. */
+struct entry {
+    unsigned char digest[DIGEST];
+    struct jwt_claims claims;
+};
+
+struct jwt_verifier {
+    struct keyring *ring;
+    struct keys *keys; /* of `generation` */
+    uint64_t generation;
+    int64_t leeway_s;
+    EVP_MD *sha256;
+    EVP_MD_CTX *ctx;
+    size_t sets; /* of WAYS entries each; the digest says which */
+    unsigned turn;
+    struct entry entries[];
+};
+
+struct jwt_verifier *jwt_verifier_new(struct keyring *ring, size_t entries, int64_t leeway_s)
+{
+    size_t sets = (entries + WAYS - 1) / WAYS;
+    if (sets > SIZE_MAX / WAYS / sizeof(struct entry) / 2)
+        return NULL;
+    struct jwt_verifier *verifier =
+        calloc(1, sizeof *verifier + sets * WAYS * sizeof *verifier->entries);
+    if (!verifier)
+        return NULL;
+    verifier->ring = ring;
+    verifier->leeway_s = leeway_s;
+    verifier->sets = sets;
+    verifier->sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
+    verifier->ctx = EVP_MD_CTX_new();
+    if (!verifier->sha256 || !verifier->ctx) {
+        jwt_verifier_free(verifier);
+        return NULL;
+    }
+    return verifier;
+}
+
+void jwt_verifier_free(struct jwt_verifier *verifier)
+{
+    if (!verifier)
+        return;
+    keys_unref(verifier->keys);
+    EVP_MD_free(verifier->sha256);
+    EVP_MD_CTX_free(verifier->ctx);
+    free(verifier);
+}
+
+/* The keys may have been replaced: then nothing that was verified before holds any more. */
+static void refresh(struct jwt_verifier *verifier)
+{
+    uint64_t generation = keyring_generation(verifier->ring);
+    if (generation == verifier->generation)
+        return;
+    keys_unref(verifier->keys);
+    verifier->keys = keyring_get(verifier->ring);
+    verifier->generation = generation;
+    memset(verifier->entries, 0, verifier->sets * WAYS * sizeof *verifier->entries);
+}
+
+static struct entry *find_set(struct jwt_verifier *verifier, const unsigned char digest[DIGEST])
+{
+    uint64_t number;
+    memcpy(&number, digest, sizeof number);
+    return &verifier->entries[number % verifier->sets * WAYS];
+}
+
+/* An entry to write over: one that holds no more, or each in turn. */
+static struct entry *victim(struct jwt_verifier *verifier, struct entry *set, int64_t now_ms)
+{
+    for (size_t i = 0; i < WAYS; i++)
+        if (now_ms >= set[i].claims.until_ms)
+            return &set[i];
+    return &set[verifier->turn++ % WAYS];
+}
+
+enum jwt_reason jwt_verifier_check(struct jwt_verifier *verifier, const char *token, size_t n,
+                                   int64_t now_ms, struct jwt_claims *claims)
+{
+    unsigned char digest[DIGEST];
+    if (n > JWT_MAX)
+        return JWT_TOO_LONG;
+    refresh(verifier);
+    bool hashed = verifier->sets && EVP_DigestInit_ex2(verifier->ctx, verifier->sha256, NULL) &&
+                  EVP_DigestUpdate(verifier->ctx, token, n) &&
+                  EVP_DigestFinal_ex(verifier->ctx, digest, NULL);
+    if (!hashed)
+        return jwt_verify(verifier->keys, token, n, now_ms, verifier->leeway_s, claims);
+
+    struct entry *set = find_set(verifier, digest);
+    for (size_t i = 0; i < WAYS; i++) {
+        const struct jwt_claims *known = &set[i].claims;
+        if (now_ms >= known->from_ms && now_ms < known->until_ms &&
+            CRYPTO_memcmp(set[i].digest, digest, DIGEST) == 0) {
+            *claims = *known;
+            return JWT_OK;
+        }
+    }
+    enum jwt_reason reason =
+        jwt_verify(verifier->keys, token, n, now_ms, verifier->leeway_s, claims);
+    if (reason == JWT_OK) {
+        struct entry *entry = victim(verifier, set, now_ms);
+        memcpy(entry->digest, digest, DIGEST);
+        entry->claims = *claims;
+    }
+    return reason;
+}

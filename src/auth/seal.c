@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "auth/seal.h"
+
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/kdf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base64url.h"
+#include "base/bytes.h"
+
+enum { KEY_BYTES = 32, MAC_BYTES = 12, DATA_MAX = SEAL_VALUES * VARINT_MAX };
+
+struct seal {
+    EVP_MAC_CTX
+    *mac; /* begins anew with its key for each text: setting up a key costs more than the MAC */
+};
+
+static bool derive(const void *secret, size_t n, unsigned char key[KEY_BYTES])
+{
+    char digest[] = "SHA256", info[] = "tidings seal 1";
+    OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest, 0),
+        OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, (void *)(uintptr_t)secret, n),
+        OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO, info, sizeof info - 1),
+        OSSL_PARAM_construct_end()};
+    EVP_KDF *hkdf = EVP_KDF_fetch(NULL, "HKDF", NULL);
+    EVP_KDF_CTX *ctx = hkdf ? EVP_KDF_CTX_new(hkdf) : NULL;
+    bool ok = ctx && EVP_KDF_derive(ctx, key, KEY_BYTES, params) > 0;
+    EVP_KDF_CTX_free(ctx);
+    EVP_KDF_free(hkdf);
+    return ok;
+}
+
+struct seal *seal_new(const void *secret, size_t n)
+{
+    unsigned char key[KEY_BYTES];
+    char digest[] = "SHA256";
+    OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
+                           OSSL_PARAM_construct_end()};
+    if (n < 32 || !derive(secret, n, key))
+        return NULL;
+    struct seal *seal = calloc(1, sizeof *seal);
+    EVP_MAC *hmac = EVP_MAC_fetch(NULL, "HMAC", NULL);
+    if (seal && hmac)
+        seal->mac = EVP_MAC_CTX_new(hmac);
+    if (!seal || !seal->mac || !EVP_MAC_init(seal->mac, key, sizeof key, params)) {
+        seal_free(seal);
+        seal = NULL;
+    }
+    EVP_MAC_free(hmac);
+    OPENSSL_cleanse(key, sizeof key);
+    return seal;
+}
+
+void seal_free(struct seal *seal)
+{
+    if (!seal)
+        return;
+    EVP_MAC_CTX_free(seal->mac);
+    free(seal);
+}
+
+static bool compute(struct seal *seal, uint8_t purpose, uint64_t user_id, const uint8_t *data,
+                    size_t n, unsigned char mac[32])
+{
+    /* Purpose and user have a fixed length, so no two inputs run together to the same bytes. */
+    uint8_t bytes[1 + 8 + DATA_MAX];
+    size_t length;
+    bytes[0] = purpose;
+    put_u64(bytes + 1, user_id);
+    memcpy(bytes + 9, data, n);
+    return EVP_MAC_init(seal->mac, NULL, 0, NULL) && EVP_MAC_update(seal->mac, bytes, 9 + n) &&
+           EVP_MAC_final(seal->mac, mac, &length, 32);
+}
+
+size_t seal_text(struct seal *seal, uint8_t purpose, uint64_t user_id, const uint64_t *values,
+                 size_t n, char *text)
+{
+    uint8_t bytes[DATA_MAX + 32];
+    size_t length = 0;
+    for (size_t i = 0; i < n && i < SEAL_VALUES; i++)
+        length += put_varint(bytes + length, values[i]);
+    if (n > SEAL_VALUES || !compute(seal, purpose, user_id, bytes, length, bytes + length))
+        return 0;
+    return base64url_encode(bytes, length + MAC_BYTES, text);
+}
+
+bool seal_open(struct seal *seal, uint8_t purpose, uint64_t user_id, const char *text,
+               size_t text_n, uint64_t *values, size_t n)
+{
+    uint8_t bytes[DATA_MAX + MAC_BYTES];
+    unsigned char right[32];
+    uint64_t read[SEAL_VALUES];
+    size_t length;
+    if (n > SEAL_VALUES || !base64url_decode(text, text_n, bytes, sizeof bytes, &length) ||
+        length < MAC_BYTES)
+        return false;
+    length -= MAC_BYTES;
+    if (!compute(seal, purpose, user_id, bytes, length, right) ||
+        CRYPTO_memcmp(right, bytes + length, MAC_BYTES) != 0)
+        return false;
+    struct reader reader = reader_of(bytes, length);
+    for (size_t i = 0; i < n; i++)
+        read[i] = read_varint(&reader);
+    if (reader.bad || reader_left(&reader))
+        return false;
+    memcpy(values, read, n * sizeof *values);
+    return true;
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The sockets of one loop, on libuv. It moves bytes between them and the core (internal.h), and
+ * after each turn does what the touched connections want. Everything here runs on the loop's
+ * thread, but wake().
+ *
+ * Output is written at the end of the turn, at once; only what the socket does not take is given to
+ * uv_write with its buffer. A connection that is to be closed is first closed for writing only, and
+ * what still comes is thrown away for a while: closing at once with unread input would make the
+ * kernel reset the connection, and the client might never see the answer.
+ */
+#include "http/net.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+struct link {
+    uv_tcp_t tcp;
+    struct http_conn conn;
+    struct net_loop *net;
+    struct outgoing *outgoing; /* given to uv_write */
+    size_t last_unsent;        /* for the clock: has it become less? */
+    uint32_t slot;             /* in shared->peers */
+    bool reading;
+    bool shut;
+    bool streaming;
+    bool closed;
+};
+
+struct outgoing {
+    uv_write_t write;
+    struct buf buf;
+};
+
+static void end_turn(struct net_loop *net);
+
+static struct link *link_of(struct http_conn *conn)
+{
+    return (struct link *)(void *)((char *)conn - offsetof(struct link, conn));
+}
+
+static void begin_turn(struct net_loop *net)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    loop_set_time(&net->core, uv_now(&net->uv), now.tv_sec);
+}
+
+/* ---- Closing ------------------------------------------------------------------------------- */
+
+static void on_closed(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+static void close_link(struct link *link)
+{
+    struct net_shared *shared = link->net->shared;
+    link->closed = true;
+    conn_release(&link->conn);
+    if (shared->peers)
+        peers_leave(shared->peers, link->slot);
+    atomic_fetch_sub_explicit(&shared->connections, 1, memory_order_relaxed);
+    uv_close((uv_handle_t *)&link->tcp, on_closed);
+}
+
+/* ---- Writing ------------------------------------------------------------------------------- */
+
+static void on_written(uv_write_t *write, int status)
+{
+    struct link *link = write->data;
+    struct net_loop *net = link->net;
+    struct outgoing *outgoing = link->outgoing;
+    link->outgoing = NULL;
+    loop_give_buf(&net->core, &outgoing->buf);
+    free(outgoing);
+    if (link->closed)
+        return;
+    begin_turn(net);
+    count(&net->core.counters.bytes_out, link->conn.unsent);
+    link->conn.unsent = 0;
+    timer_clear(&link->conn.write_timer);
+    conn_touch(&link->conn);
+    if (status < 0)
+        conn_kill(&link->conn);
+    end_turn(net);
+}
+
+/* The socket did not take it all: the rest goes out when it can. */
+static void write_later(struct link *link, size_t written)
+{
+    struct http_conn *conn = &link->conn;
+    struct outgoing *outgoing = malloc(sizeof *outgoing);
+    if (!outgoing) {
+        conn_kill(conn);
+        return;
+    }
+    outgoing->buf = conn->out;
+    buf_init(&conn->out, conn->out.max);
+    outgoing->write.data = link;
+    uv_buf_t rest =
+        uv_buf_init(outgoing->buf.data + written, (unsigned)(outgoing->buf.len - written));
+    if (uv_write(&outgoing->write, (uv_stream_t *)&link->tcp, &rest, 1, on_written) < 0) {
+        loop_give_buf(conn->loop, &outgoing->buf);
+        free(outgoing);
+        conn_kill(conn);
+        return;
+    }
+    link->outgoing = outgoing;
+    conn->unsent = link->last_unsent = rest.len;
+    timer_set(conn->loop, &conn->write_timer, TIMER_WRITE);
+}
+
+static void write_now(struct link *link)
+{
+    struct http_conn *conn = &link->conn;
+    uv_buf_t all = uv_buf_init(conn->out.data, (unsigned)conn->out.len);
+    int n = uv_try_write((uv_stream_t *)&link->tcp, &all, 1);
+    if (n < 0 && n != UV_EAGAIN) {
+        conn_kill(conn);
+        return;
+    }
+    size_t written = n < 0 ? 0 : (size_t)n;
+    count(&conn->loop->counters.bytes_out, written);
+    if (written == conn->out.len)
+        loop_give_buf(conn->loop, &conn->out);
+    else
+        write_later(link, written);
+}
+
+/* The clock for writing ran out: cut, unless something got through meanwhile. */
+static void expired_write(struct http_conn *conn)
+{
+    struct link *link = link_of(conn);
+    size_t unsent = uv_stream_get_write_queue_size((uv_stream_t *)&link->tcp);
+    if (unsent >= link->last_unsent) {
+        conn_expired(conn, TIMER_WRITE);
+        return;
+    }
+    count(&conn->loop->counters.bytes_out, link->last_unsent - unsent);
+    conn->unsent = link->last_unsent = unsent;
+    timer_set(conn->loop, &conn->write_timer, TIMER_WRITE);
+}
+
+/* ---- Reading ------------------------------------------------------------------------------- */
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
+{
+    struct link *link = handle->data;
+    (void)suggested;
+    *buf = uv_buf_init(link->net->input, sizeof link->net->input);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+    struct link *link = stream->data;
+    struct net_loop *net = link->net;
+    if (n == 0)
+        return;
+    begin_turn(net);
+    if (n > 0)
+        conn_input(&link->conn, buf->base, (size_t)n);
+    else if (n == UV_EOF)
+        conn_eof(&link->conn);
+    else
+        conn_kill(&link->conn);
+    end_turn(net);
+}
+
+/* ---- The end of a turn --------------------------------------------------------------------- */
+
+/* A client that vanished without a word is noticed by its unacknowledged heartbeats. */
+static void watch_stream(struct link *link)
+{
+    const struct http_config *config = link->conn.loop->config;
+    unsigned ms = (unsigned)(config->heartbeat_ms + config->write_timeout_ms);
+    uv_os_fd_t fd;
+    link->streaming = true;
+    if (uv_fileno((uv_handle_t *)&link->tcp, &fd) == 0)
+        setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
+}
+
+static void shut_link(struct link *link)
+{
+    uv_os_fd_t fd;
+    link->shut = true;
+    if (link->conn.eof || uv_fileno((uv_handle_t *)&link->tcp, &fd) != 0 || shutdown(fd, SHUT_WR))
+        conn_kill(&link->conn);
+    else
+        conn_linger(&link->conn);
+}
+
+static void sync_reading(struct link *link)
+{
+    bool wanted = conn_wants_input(&link->conn);
+    if (wanted == link->reading)
+        return;
+    link->reading = wanted;
+    if (!wanted)
+        uv_read_stop((uv_stream_t *)&link->tcp);
+    else if (uv_read_start((uv_stream_t *)&link->tcp, on_alloc, on_read) < 0)
+        conn_kill(&link->conn);
+}
+
+static void sync_link(struct link *link)
+{
+    struct http_conn *conn = &link->conn;
+    do {
+        conn_settle(conn);
+        if (conn->out.len && !link->outgoing && !conn->dead)
+            write_now(link);
+    } while (conn_can_resume(conn));
+
+    if (conn->stream && !link->streaming)
+        watch_stream(link);
+    if (!link->shut && !conn->dead && conn_wants_close(conn))
+        shut_link(link);
+    if (!conn->dead)
+        sync_reading(link);
+    if (conn->dead)
+        close_link(link);
+}
+
+static void end_turn(struct net_loop *net)
+{
+    struct http_loop *core = &net->core;
+    struct http_conn *conn;
+    while ((conn = loop_take_touched(core)))
+        sync_link(link_of(conn));
+    if (core->stopping && !core->conns && (core->n_held == 0 || core->now_ms >= net->stop_at_ms))
+        uv_stop(&net->uv);
+}
+
+/* ---- Accepting ----------------------------------------------------------------------------- */
+
+static bool take_peer(uv_tcp_t *tcp, struct http_peer *peer)
+{
+    struct sockaddr_storage storage;
+    int n = sizeof storage;
+    if (uv_tcp_getpeername(tcp, (struct sockaddr *)&storage, &n) < 0)
+        return false;
+    if (storage.ss_family == AF_INET6) {
+        const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&storage;
+        memcpy(peer->address, &in6->sin6_addr, 16);
+        peer->port = ntohs(in6->sin6_port);
+    } else {
+        const struct sockaddr_in *in = (const struct sockaddr_in *)&storage;
+        memset(peer->address, 0, 10);
+        peer->address[10] = peer->address[11] = 0xff;
+        memcpy(peer->address + 12, &in->sin_addr, 4);
+        peer->port = ntohs(in->sin_port);
+    }
+    return true;
+}
+
+/* Counts the connection in, unless there are too many. */
+static bool admit(struct link *link, const struct http_peer *peer)
+{
+    static const char busy[] = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\n"
+                               "Content-Length: 0\r\nConnection: close\r\n\r\n";
+    struct net_shared *shared = link->net->shared;
+    struct loop_counters *counters = &link->net->core.counters;
+    uint64_t before = atomic_fetch_add_explicit(&shared->connections, 1, memory_order_relaxed);
+    if (before >= shared->config.connections_max) {
+        uv_buf_t text = uv_buf_init((char *)(uintptr_t)busy, sizeof busy - 1);
+        uv_try_write((uv_stream_t *)&link->tcp, &text, 1);
+        count(&counters->over_total, 1);
+    } else if (shared->peers && !peers_enter(shared->peers, peer, &link->slot)) {
+        count(&counters->over_address, 1);
+    } else {
+        return true;
+    }
+    atomic_fetch_sub_explicit(&shared->connections, 1, memory_order_relaxed);
+    return false;
+}
+
+static void on_connection(uv_stream_t *listener, int status)
+{
+    struct net_loop *net = listener->data;
+    struct http_peer peer;
+    struct link *link = status < 0 ? NULL : calloc(1, sizeof *link);
+    if (!link)
+        return;
+    link->net = net;
+    link->tcp.data = link;
+    if (uv_tcp_init(&net->uv, &link->tcp) < 0) {
+        free(link);
+        return;
+    }
+    if (uv_accept(listener, (uv_stream_t *)&link->tcp) < 0 || !take_peer(&link->tcp, &peer) ||
+        !admit(link, &peer)) {
+        uv_close((uv_handle_t *)&link->tcp, on_closed);
+        return;
+    }
+    begin_turn(net);
+    uv_tcp_nodelay(&link->tcp, 1);
+    conn_init(&link->conn, &net->core, &peer);
+    conn_touch(&link->conn);
+    end_turn(net);
+}
+
+/* ---- The loop ------------------------------------------------------------------------------ */
+
+static void wake(struct http_loop *core)
+{
+    struct net_loop *net =
+        (struct net_loop *)(void *)((char *)core - offsetof(struct net_loop, core));
+    uv_async_send(&net->async);
+}
+
+static void on_wake(uv_async_t *async)
+{
+    struct net_loop *net = async->data;
+    begin_turn(net);
+    loop_run_posts(&net->core);
+    end_turn(net);
+}
+
+static void on_tick(uv_timer_t *tick)
+{
+    struct net_loop *net = tick->data;
+    begin_turn(net);
+    loop_run_timers(&net->core, expired_write);
+    if (net->core.stopping && net->core.now_ms >= net->stop_at_ms)
+        for (struct http_conn *conn = net->core.conns; conn; conn = conn->next)
+            conn_kill(conn);
+    end_turn(net);
+}
+
+void net_begin_stop(struct http_post *post)
+{
+    struct net_loop *net =
+        (struct net_loop *)(void *)((char *)post - offsetof(struct net_loop, stop));
+    if (net->listening)
+        uv_close((uv_handle_t *)&net->listener, NULL);
+    net->listening = false;
+    loop_begin_stop(&net->core);
+}
+
+int net_start(struct net_loop *net)
+{
+    net->core.wake = wake;
+    net->listener.data = net->async.data = net->tick.data = net;
+    int err = uv_timer_start(&net->tick, on_tick, NET_TICK_MS, NET_TICK_MS);
+    if (err == 0)
+        err = uv_async_init(&net->uv, &net->async, on_wake);
+    if (err == 0)
+        err = uv_listen((uv_stream_t *)&net->listener, NET_BACKLOG, on_connection);
+    return err;
+}
+
+void net_run(struct net_loop *net)
+{
+    uv_run(&net->uv, UV_RUN_DEFAULT);
+}

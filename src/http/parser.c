@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The only file that knows http-parser (2.9.4, unmaintained; llhttp takes its place where
+ * packaged). The library splits the head into its parts. What it lets through is tightened around
+ * it:
+ *
+ *   before it  bare LF, folded lines, control characters, bare CR
+ *   after it   several spaces in the request line, versions other than 1.0 and 1.1, targets, Host,
+ *              Content-Length and Transfer-Encoding, Connection, Expect, Upgrade
+ *
+ * Bodies are not its business at all: it skips over chunk extensions whatever they contain, and its
+ * sizes have 64 bits.
+ */
+#include "http/parser.h"
+
+#include <http_parser.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- Finding the end of a head ------------------------------------------------------------- */
+
+enum http_scan_result http_scan_head(struct http_scan *scan, const char *bytes, size_t n,
+                                     size_t *skip, size_t *used)
+{
+    size_t at = 0;
+    *skip = 0;
+    while (at < n) {
+        if (scan->line == 0) {
+            char first = bytes[at];
+            bool begins_method = first >= 'A' && first <= 'Z';
+            if (scan->lines == 0 ? !begins_method && first != '\r' : first == ' ' || first == '\t')
+                return HTTP_SCAN_BAD;
+        }
+        const char *lf = memchr(bytes + at, '\n', n - at);
+        if (!lf) {
+            scan->line += n - at;
+            scan->last = bytes[n - 1];
+            break;
+        }
+        size_t end = (size_t)(lf - bytes);
+        if ((end > at ? bytes[end - 1] : scan->last) != '\r')
+            return HTTP_SCAN_BAD;
+        bool empty = scan->line + end - at == 1;
+        at = end + 1;
+        scan->line = 0;
+        scan->last = '\n';
+        if (!empty) {
+            scan->lines++;
+        } else if (scan->lines == 0) {
+            *skip = at;
+        } else {
+            *used = at;
+            return HTTP_SCAN_DONE;
+        }
+    }
+    *used = n;
+    return HTTP_SCAN_MORE;
+}
+
+/* ---- The library's part -------------------------------------------------------------------- */
+
+struct reading {
+    const char *bytes;
+    struct http_head *head;
+    struct http_span target;
+    size_t headers_max;
+    bool value_seen; /* of the header begun last */
+    bool complete;
+    enum http_refusal refusal;
+};
+
+static struct http_span span_of(const struct reading *reading, const char *at, size_t n)
+{
+    return (struct http_span){.at = (uint16_t)(at - reading->bytes), .n = (uint16_t)n};
+}
+
+static int on_url(http_parser *parser, const char *at, size_t n)
+{
+    struct reading *reading = parser->data;
+    if (reading->target.n)
+        return 1;
+    reading->target = span_of(reading, at, n);
+    return 0;
+}
+
+static int on_header_field(http_parser *parser, const char *at, size_t n)
+{
+    struct reading *reading = parser->data;
+    struct http_head *head = reading->head;
+    if (head->n_headers == reading->headers_max) {
+        reading->refusal = HTTP_REFUSED_HEAD_TOO_LARGE;
+        return 1;
+    }
+    head->headers[head->n_headers].name = span_of(reading, at, n);
+    head->headers[head->n_headers].value = (struct http_span){0};
+    head->n_headers++;
+    reading->value_seen = false;
+    return 0;
+}
+
+static int on_header_value(http_parser *parser, const char *at, size_t n)
+{
+    struct reading *reading = parser->data;
+    /* The head is whole, so a second piece could only be a folded line. */
+    if (reading->value_seen || reading->head->n_headers == 0)
+        return 1;
+    while (n && (at[n - 1] == ' ' || at[n - 1] == '\t'))
+        n--;
+    reading->head->headers[reading->head->n_headers - 1].value = span_of(reading, at, n);
+    reading->value_seen = true;
+    return 0;
+}
+
+static int on_headers_complete(http_parser *parser)
+{
+    struct reading *reading = parser->data;
+    reading->complete = true;
+    return 1; /* whatever the headers say, no body is coming from this buffer */
+}
+
+static enum http_verb verb_of(unsigned method)
+{
+    switch (method) {
+    case HTTP_GET:
+    case HTTP_HEAD:
+        return HTTP_VERB_GET;
+    case HTTP_POST:
+        return HTTP_VERB_POST;
+    case HTTP_PUT:
+        return HTTP_VERB_PUT;
+    case HTTP_PATCH:
+        return HTTP_VERB_PATCH;
+    case HTTP_DELETE:
+        return HTTP_VERB_DELETE;
+    case HTTP_OPTIONS:
+        return HTTP_VERB_OPTIONS;
+    default:
+        return HTTP_VERB_OTHER;
+    }
+}
+
+static enum http_refusal refusal_of(const http_parser *parser, const char *bytes, size_t n)
+{
+    switch (HTTP_PARSER_ERRNO(parser)) {
+    case HPE_INVALID_METHOD: {
+        /* A well-formed method that nobody knows is 501; anything else is noise. */
+        size_t word = 0;
+        while (word < n && bytes[word] >= 'A' && bytes[word] <= 'Z')
+            word++;
+        return word < n && bytes[word] == ' ' ? HTTP_REFUSED_NOT_IMPLEMENTED
+                                              : HTTP_REFUSED_MALFORMED;
+    }
+    case HPE_UNEXPECTED_CONTENT_LENGTH:
+    case HPE_INVALID_CONTENT_LENGTH:
+        return HTTP_REFUSED_BAD_FRAMING;
+    case HPE_INVALID_TRANSFER_ENCODING:
+        return HTTP_REFUSED_NOT_IMPLEMENTED;
+    case HPE_INVALID_URL:
+    case HPE_INVALID_HOST:
+    case HPE_INVALID_PORT:
+    case HPE_INVALID_PATH:
+        return HTTP_REFUSED_BAD_TARGET;
+    default:
+        return HTTP_REFUSED_MALFORMED;
+    }
+}
+
+/* Splits the head; fills in what needs no judgement. */
+static enum http_refusal split_head(struct reading *reading, size_t n)
+{
+    static const http_parser_settings settings = {
+        .on_url = on_url,
+        .on_header_field = on_header_field,
+        .on_header_value = on_header_value,
+        .on_headers_complete = on_headers_complete,
+    };
+    http_parser parser;
+    http_parser_init(&parser, HTTP_REQUEST);
+    parser.data = reading;
+    http_parser_execute(&parser, &settings, reading->bytes, n);
+    if (!reading->complete)
+        return reading->refusal ? reading->refusal : refusal_of(&parser, reading->bytes, n);
+
+    struct http_head *head = reading->head;
+    head->method = http_method_str((enum http_method)parser.method);
+    head->verb = verb_of(parser.method);
+    head->is_head = parser.method == HTTP_HEAD;
+    head->is_http11 = parser.http_minor == 1;
+    if (parser.http_major != 1 || parser.http_minor > 1)
+        return parser.http_major ? HTTP_REFUSED_VERSION : HTTP_REFUSED_MALFORMED;
+    if (parser.method == HTTP_CONNECT)
+        return HTTP_REFUSED_NOT_IMPLEMENTED;
+    return HTTP_ACCEPTED;
+}
+
+/* ---- Judging the parts --------------------------------------------------------------------- */
+
+/* No control character but TAB, and CR only before LF: the scan saw that no LF is without its CR.
+ */
+static bool is_clean(const char *bytes, size_t n)
+{
+    size_t crs = 0, lfs = 0;
+    bool bad = false;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)bytes[i];
+        crs += c == '\r';
+        lfs += c == '\n';
+        bad |= (c < 0x20 && c != '\t' && c != '\r' && c != '\n') || c == 0x7f;
+    }
+    return !bad && crs == lfs;
+}
+
+/* Exactly: method, space, target, space, version, CR LF. */
+static bool is_request_line(const struct reading *reading, size_t n)
+{
+    size_t method = strlen(reading->head->method);
+    size_t target_end = (size_t)reading->target.at + reading->target.n;
+    return reading->target.at == method + 1 && reading->bytes[method] == ' ' &&
+           n >= target_end + 11 && !memcmp(reading->bytes + target_end, " HTTP/1.", 8) &&
+           !memcmp(reading->bytes + target_end + 9, "\r\n", 2);
+}
+
+static bool is_token(const char *text, size_t n)
+{
+    static const char others[] = "!#$%&'*+-.^_`|~";
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)text[i];
+        bool word = (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+        if (!word && (!c || !strchr(others, c)))
+            return false;
+    }
+    return n > 0;
+}
+
+/* A host with an optional port, as in Host and in an absolute target; no user name. */
+static bool is_authority(const char *text, size_t n)
+{
+    static const char others[] = ".-_~:[]%!$&'()*+,;=";
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)text[i];
+        bool word = (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+        if (!word && (!c || !strchr(others, c)))
+            return false;
+    }
+    return true;
+}
+
+/* Leaves "/path?query", whatever form the target has. False if it is none of ours. */
+static bool take_target(struct reading *reading)
+{
+    struct http_head *head = reading->head;
+    const char *at = reading->bytes + reading->target.at;
+    const char *end = at + reading->target.n;
+    for (const char *c = at; c < end; c++)
+        if (*c <= 0x20 || *c >= 0x7f || *c == '#')
+            return false;
+
+    if (end - at == 1 && *at == '*') {
+        head->path = span_of(reading, at, 1);
+        return head->verb == HTTP_VERB_OPTIONS;
+    }
+    if (*at != '/') {
+        size_t scheme = 0;
+        if (end - at > 7 && !strncasecmp(at, "http://", 7))
+            scheme = 7;
+        else if (end - at > 8 && !strncasecmp(at, "https://", 8))
+            scheme = 8;
+        const char *host = at + scheme;
+        at = scheme ? memchr(host, '/', (size_t)(end - host)) : NULL;
+        if (!at || at == host || !is_authority(host, (size_t)(at - host)))
+            return false;
+    }
+    const char *mark = memchr(at, '?', (size_t)(end - at));
+    head->path = span_of(reading, at, (size_t)((mark ? mark : end) - at));
+    if (mark) {
+        head->has_query = true;
+        head->query = span_of(reading, mark + 1, (size_t)(end - mark - 1));
+    }
+    return true;
+}
+
+/* Whether a list such as "keep-alive, Upgrade" has the word. */
+static bool has_word(const char *text, size_t n, const char *word)
+{
+    const char *end = text + n;
+    while (text < end) {
+        const char *comma = memchr(text, ',', (size_t)(end - text));
+        const char *stop = comma ? comma : end;
+        const char *last = stop;
+        while (text < last && (*text == ' ' || *text == '\t'))
+            text++;
+        while (last > text && (last[-1] == ' ' || last[-1] == '\t'))
+            last--;
+        if ((size_t)(last - text) == strlen(word) && !strncasecmp(text, word, strlen(word)))
+            return true;
+        text = comma ? comma + 1 : end;
+    }
+    return false;
+}
+
+/* Digits only, at most eighteen, so that it cannot overflow. */
+static bool take_length(const char *text, size_t n, uint64_t *length)
+{
+    uint64_t value = 0;
+    if (n == 0 || n > 18)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return false;
+        value = value * 10 + (uint64_t)(text[i] - '0');
+    }
+    *length = value;
+    return true;
+}
+
+struct tally {
+    size_t hosts;
+    size_t lengths;
+    size_t codings;
+    bool close;
+    bool keep_alive;
+};
+
+/* One header that decides about the connection or the framing; all others are the handler's. */
+static enum http_refusal take_header(struct http_head *head, struct tally *tally, const char *name,
+                                     size_t name_n, const char *value, size_t value_n)
+{
+#define IS(text) (name_n == sizeof(text) - 1 && !strncasecmp(name, text, sizeof(text) - 1))
+    switch (name_n) {
+    case 4:
+        if (IS("Host") && (tally->hosts++ || !is_authority(value, value_n)))
+            return HTTP_REFUSED_BAD_HOST;
+        break;
+    case 6:
+        if (IS("Expect")) {
+            if (value_n != 12 || strncasecmp(value, "100-continue", 12) != 0)
+                return HTTP_REFUSED_EXPECTATION;
+            head->expects_continue = true;
+        }
+        break;
+    case 7:
+        if (IS("Upgrade"))
+            return HTTP_REFUSED_NOT_IMPLEMENTED;
+        break;
+    case 10:
+        if (IS("Connection")) {
+            tally->close |= has_word(value, value_n, "close");
+            tally->keep_alive |= has_word(value, value_n, "keep-alive");
+        }
+        break;
+    case 14:
+        if (IS("Content-Length")) {
+            if (tally->lengths++ || !take_length(value, value_n, &head->length))
+                return HTTP_REFUSED_BAD_FRAMING;
+            head->framing = head->length ? HTTP_BODY_LENGTH : HTTP_BODY_NONE;
+        }
+        break;
+    case 17:
+        if (IS("Transfer-Encoding")) {
+            if (tally->codings++)
+                return HTTP_REFUSED_BAD_FRAMING;
+            if (value_n != 7 || strncasecmp(value, "chunked", 7) != 0)
+                return HTTP_REFUSED_NOT_IMPLEMENTED;
+        }
+        break;
+    }
+#undef IS
+    return HTTP_ACCEPTED;
+}
+
+static enum http_refusal take_headers(const char *bytes, struct http_head *head)
+{
+    struct tally tally = {0};
+    for (size_t i = 0; i < head->n_headers; i++) {
+        struct http_span name = head->headers[i].name, value = head->headers[i].value;
+        if (!is_token(bytes + name.at, name.n))
+            return HTTP_REFUSED_MALFORMED;
+        enum http_refusal refusal =
+            take_header(head, &tally, bytes + name.at, name.n, bytes + value.at, value.n);
+        if (refusal)
+            return refusal;
+    }
+    if (tally.hosts == 0 && head->is_http11)
+        return HTTP_REFUSED_BAD_HOST;
+    if (tally.codings) {
+        if (tally.lengths || !head->is_http11)
+            return HTTP_REFUSED_BAD_FRAMING;
+        head->framing = HTTP_BODY_CHUNKED;
+    }
+    head->keep_alive = !tally.close && (head->is_http11 || tally.keep_alive);
+    /* RFC 9110 section 10.1.1: a 1.0 client does not know interim answers. */
+    head->expects_continue &= head->is_http11 && head->framing != HTTP_BODY_NONE;
+    return HTTP_ACCEPTED;
+}
+
+enum http_refusal http_parse_head(const char *bytes, size_t n, const struct http_config *config,
+                                  struct http_head *head)
+{
+    /* Not the headers: they are written before they are read, and clearing them is dear. */
+    memset(head, 0, offsetof(struct http_head, headers));
+    struct reading reading = {.bytes = bytes, .head = head, .headers_max = config->headers_max};
+    if (!is_clean(bytes, n))
+        return HTTP_REFUSED_MALFORMED;
+    enum http_refusal refusal = split_head(&reading, n);
+    if (refusal)
+        return refusal;
+    if (!is_request_line(&reading, n))
+        return HTTP_REFUSED_MALFORMED;
+    if (reading.target.n > config->target_max)
+        return HTTP_REFUSED_TARGET_TOO_LONG;
+    if (!take_target(&reading))
+        return HTTP_REFUSED_BAD_TARGET;
+    return take_headers(bytes, head);
+}
+
+/* ---- Chunked bodies ------------------------------------------------------------------------ */
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* One byte that is not data. False if it is out of place. */
+static bool chunk_step(struct http_chunks *chunks, char c)
+{
+    switch (chunks->state) {
+    case HTTP_CHUNK_SIZE: {
+        int digit = hex_digit(c);
+        if (digit >= 0) {
+            if (++chunks->digits > 7)
+                return false;
+            chunks->left = chunks->left << 4 | (uint32_t)digit;
+            return true;
+        }
+        chunks->state = HTTP_CHUNK_SIZE_LF;
+        return c == '\r' && chunks->digits > 0;
+    }
+    case HTTP_CHUNK_SIZE_LF:
+        chunks->state = chunks->left ? HTTP_CHUNK_DATA : HTTP_CHUNK_END_CR;
+        return c == '\n';
+    case HTTP_CHUNK_DATA_CR:
+        chunks->state = HTTP_CHUNK_DATA_LF;
+        return c == '\r';
+    case HTTP_CHUNK_DATA_LF:
+        *chunks = (struct http_chunks){0};
+        return c == '\n';
+    case HTTP_CHUNK_END_CR:
+        chunks->state = HTTP_CHUNK_END_LF;
+        return c == '\r';
+    case HTTP_CHUNK_END_LF:
+        return c == '\n';
+    case HTTP_CHUNK_DATA:
+        break;
+    }
+    return false;
+}
+
+enum http_chunk_result http_chunks_feed(struct http_chunks *chunks, const char *bytes, size_t n,
+                                        struct buf *body, size_t *used)
+{
+    size_t at = 0;
+    while (at < n) {
+        if (chunks->state == HTTP_CHUNK_DATA) {
+            size_t take = chunks->left < n - at ? chunks->left : n - at;
+            if (chunks->left > body->max - body->len)
+                return HTTP_CHUNK_TOO_LARGE;
+            buf_append(body, bytes + at, take);
+            at += take;
+            chunks->left -= (uint32_t)take;
+            if (chunks->left == 0)
+                chunks->state = HTTP_CHUNK_DATA_CR;
+            continue;
+        }
+        bool ends = chunks->state == HTTP_CHUNK_END_LF;
+        if (!chunk_step(chunks, bytes[at++]))
+            return HTTP_CHUNK_BAD;
+        if (ends) {
+            *used = at;
+            return HTTP_CHUNK_DONE;
+        }
+    }
+    *used = n;
+    return HTTP_CHUNK_MORE;
+}
