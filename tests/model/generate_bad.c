@@ -122,6 +122,9 @@ static void bad_argument(struct generator *g, struct step *step)
     case TIDINGS_OP_STATUS:
         op->u.relation.user_id = bad_id(g);
         break;
+    case TIDINGS_OP_FANS_AMONG:
+        op->u.among.author_id = bad_id(g);
+        break;
     case TIDINGS_OP_COUNTERS:
     case TIDINGS_OP_PROFILE:
         op->u.user.user_id = bad_id(g);
@@ -186,6 +189,7 @@ void generate_mistake(struct generator *g, struct step *step)
     if (step->wild_cursor)
         return;
     step->list = 0;
+    step->once = 0;
     switch (rng_below(&g->rng, 12)) {
     case 0:
         step->op.user_id = bad_id(g);
