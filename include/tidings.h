@@ -159,7 +159,7 @@ struct tidings_page {
     X(PROFILE_SET, 1, profile, profile)   \
     X(PUBLISH, 1, publish, post)          \
     X(EDIT, 1, edit, post)                \
-    X(DELETE, 1, post, nothing)           \
+    X(DELETE, 1, post, deleted)           \
     X(OPEN, 1, post, open)                \
     X(MARK_READ, 1, mark, mark)           \
     X(MARK_UNREAD, 1, mark, mark)         \
@@ -225,6 +225,7 @@ struct tidings_op {
         } users;
         struct {
             uint64_t author_id;
+            bool delivered; /* also those who only have posts of the author in their inbox */
             const uint64_t *user_ids; /* ascending */
             size_t n_user_ids;
         } among;
@@ -390,6 +391,9 @@ struct tidings_answer {
             struct tidings_text avatar;
         } profile;
         struct tidings_post post;
+        struct {
+            uint64_t author_id;
+        } deleted;
         struct {
             struct tidings_post post;
             uint64_t unread_total;

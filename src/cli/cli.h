@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands of the `tidings` program, one file each. They get the arguments behind their name. */
+/* The commands of the `tidings` program, one file each. They get the arguments behind their name.
+ */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
@@ -8,6 +9,9 @@
 /* Exit codes of all commands. */
 enum { EXIT_FINE = 0, EXIT_FOUND = 1, EXIT_USAGE = 2, EXIT_BROKEN = 3 };
 
+int cli_serve(int argc, char **argv);
+int cli_token(int argc, char **argv);
+int cli_routes(int argc, char **argv);
 int cli_verify(int argc, char **argv);
 int cli_bench_engine(int argc, char **argv);
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/api.h"
 #include "cli/cli.h"
 
 static const struct {
@@ -9,9 +10,20 @@ static const struct {
     int (*run)(int argc, char **argv);
     const char *text;
 } commands[] = {
+    {"serve", cli_serve, "serve the HTTP API"},
+    {"token", cli_token, "print a token for a user"},
+    {"routes", cli_routes, "print the routes of the API as JSON"},
     {"verify", cli_verify, "recompute every stored count and index of a data directory"},
     {"bench-engine", cli_bench_engine, "measure the engine on this machine"},
 };
+
+int cli_routes(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    api_print_routes(stdout);
+    return EXIT_FINE;
+}
 
 static void usage(FILE *to)
 {

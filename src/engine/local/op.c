@@ -11,7 +11,7 @@ static const struct {
     [TIDINGS_OP_PROFILE_SET] = {apply_profile_set, answer_profile_set},
     [TIDINGS_OP_PUBLISH] = {apply_publish, answer_publish},
     [TIDINGS_OP_EDIT] = {apply_edit, answer_edit},
-    [TIDINGS_OP_DELETE] = {apply_delete, NULL},
+    [TIDINGS_OP_DELETE] = {apply_delete, answer_delete},
     [TIDINGS_OP_OPEN] = {apply_open, answer_open},
     [TIDINGS_OP_MARK_READ] = {apply_mark_read, answer_mark},
     [TIDINGS_OP_MARK_UNREAD] = {apply_mark_unread, answer_mark},

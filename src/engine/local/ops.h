@@ -35,7 +35,7 @@ answer_fn answer_profile_set, answer_profile, answer_counters;
 
 /* post.c */
 apply_fn apply_publish, apply_edit, apply_delete;
-answer_fn answer_publish, answer_edit, answer_post;
+answer_fn answer_publish, answer_edit, answer_delete, answer_post;
 
 /* The post with its body; DELETED with the title in the answer, or NOT_FOUND. */
 enum tidings_err view_whole_post(struct view *view, struct reply *reply, uint64_t id,

@@ -10,7 +10,7 @@
 #include "domain/markup.h"
 #include "engine/local/ops.h"
 
-enum { RESULT_POST }; /* call->result */
+enum { RESULT_POST, RESULT_AUTHOR }; /* call->result */
 
 /* The last chunk of an author's list, written from the head in memory. */
 static void put_posts_chunk(struct view *view, const struct head *head)
@@ -174,6 +174,7 @@ enum tidings_err apply_delete(struct view *view, struct tidings_call *call)
     }
     put_deleted_chunk(view, view_head(view, post.author));
     count_posts(view, post.author, -1);
+    call->result[RESULT_AUTHOR] = post.author;
     view_event(view, TIDINGS_EVENT_POST_DELETED, call->op->user_id, id, post.author, -1);
     return TIDINGS_OK;
 }
@@ -226,6 +227,13 @@ enum tidings_err view_whole_post(struct view *view, struct reply *reply, uint64_
 enum tidings_err answer_edit(struct view *view, struct reply *reply)
 {
     return view_whole_post(view, reply, reply->op->u.edit.post_id, &reply->answer->u.post);
+}
+
+enum tidings_err answer_delete(struct view *view, struct reply *reply)
+{
+    (void)view;
+    reply->answer->u.deleted.author_id = reply->call->result[RESULT_AUTHOR];
+    return TIDINGS_OK;
 }
 
 enum tidings_err answer_post(struct view *view, struct reply *reply)

@@ -291,6 +291,14 @@ static void mark_followers(struct view *view, const struct tidings_op *op, bool 
     }
 }
 
+/* From the user's side: looks at the one pair. */
+static bool is_among(struct view *view, const struct tidings_op *op, uint64_t user)
+{
+    struct tie tie;
+    tie_load(view, user, op->u.among.author_id, &tie);
+    return op->u.among.delivered ? tie.pair.n_spans != 0 : tie.pair.following;
+}
+
 /* Goes whichever way is shorter: through the author's followers, or through the users given. */
 enum tidings_err answer_fans_among(struct view *view, struct reply *reply)
 {
@@ -301,11 +309,11 @@ enum tidings_err answer_fans_among(struct view *view, struct reply *reply)
     if (view_failed(view))
         return TIDINGS_OK;
     memset(is_fan, 0, n * sizeof *is_fan);
-    if (view_user(view, op->u.among.author_id).followers < n)
+    if (!op->u.among.delivered && view_user(view, op->u.among.author_id).followers < n)
         mark_followers(view, op, is_fan);
     else
         for (size_t i = 0; i < n; i++)
-            is_fan[i] = follows(view, op->u.among.user_ids[i], op->u.among.author_id);
+            is_fan[i] = is_among(view, op, op->u.among.user_ids[i]);
     for (size_t i = 0; i < n; i++)
         if (is_fan[i])
             fans[reply->answer->u.among.n++] = op->u.among.user_ids[i];

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#include "api/api.h"
+
+#include <stdlib.h>
+
+#include "api/internal.h"
+#include "base/log.h"
+
+enum { TOKENS_REMEMBERED = 4096, ANSWER_MAX = 16 << 20 };
+
+static bool loop_init(struct api *api, unsigned index)
+{
+    struct api_loop *loop = &api->loops[index];
+    const struct api_config *config = &api->config;
+    buf_init(&loop->out, ANSWER_MAX);
+    loop->verifier = jwt_verifier_new(config->keys, TOKENS_REMEMBERED, config->leeway_s);
+    loop->seal = seal_new(config->seal_secret, config->seal_secret_n);
+    loop->metrics = metrics_new();
+    loop->streams = streams_new(api, index);
+    return loop->verifier && loop->seal && loop->metrics && loop->streams;
+}
+
+struct api *api_new(const struct api_config *config)
+{
+    struct api *api = calloc(1, sizeof *api);
+    if (!api)
+        return NULL;
+    api->config = *config;
+    api->started_ms = (uint64_t)api_now_ms();
+    atomic_init(&api->ready, true);
+    api->loops = calloc(config->threads, sizeof *api->loops);
+    bool ok = api->loops != NULL;
+    for (unsigned i = 0; ok && i < config->threads; i++)
+        ok = loop_init(api, i);
+    /* The seals are made; the secret is not ours to keep. */
+    api->config.seal_secret = NULL;
+    if (!ok) {
+        api_free(api);
+        return NULL;
+    }
+    return api;
+}
+
+void api_free(struct api *api)
+{
+    if (!api)
+        return;
+    for (unsigned i = 0; api->loops && i < api->config.threads; i++) {
+        struct api_loop *loop = &api->loops[i];
+        buf_release(&loop->out);
+        jwt_verifier_free(loop->verifier);
+        seal_free(loop->seal);
+        metrics_free(loop->metrics);
+        streams_free(loop->streams);
+    }
+    free(api->loops);
+    free(api);
+}
+
+void api_set_server(struct api *api, struct http_server *server)
+{
+    atomic_store(&api->server, server);
+}
+
+void api_not_ready(struct api *api)
+{
+    atomic_store(&api->ready, false);
+}
+
+void api_observe(const struct http_observation *seen, void *ctx)
+{
+    struct api *api = ctx;
+    struct log_line line;
+    if (!api->config.access_log)
+        return;
+    log_begin(&line, LOG_INFO, "request");
+    log_hex(&line, "request_id", seen->request_id);
+    log_text(&line, "method", seen->method);
+    log_string(&line, "path", seen->path.p ? seen->path.p : "", seen->path.n);
+    log_u64(&line, "status", (uint64_t)seen->status);
+    log_u64(&line, "bytes", seen->bytes);
+    log_u64(&line, "duration_us", seen->duration_us);
+    if (seen->aborted)
+        log_text(&line, "aborted", "yes");
+    log_end(&line);
+}

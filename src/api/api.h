@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The HTTP API of Tidings: requests to operations, answers to JSON. It stands between the HTTP
+ * layer, which knows no route, and the engine, which knows no HTTP.
+ *
+ *     routes.c     the table of routes: one row each, and nothing about a route stands elsewhere
+ *     exchange.c   one request under way: who asks, the operation, the answer
+ *     args.c       what a request says, checked, into an operation
+ *     problem.c    errors as RFC 9457 has them, one table from the engine's
+ *     streams.c    server-sent events and who is told what
+ *     metrics.c    counts and times, in Prometheus' text
+ *     relation.c … one file a capability: how its operations are made and its answers written
+ */
+#ifndef API_API_H
+#define API_API_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "auth/keys.h"
+#include "http/http.h"
+#include "tidings.h"
+
+struct api;
+
+struct api_config {
+    struct tidings *tidings;
+    struct keyring *keys;
+    const void *seal_secret; /* for cursors and as_of; at least 32 bytes, copied */
+    size_t seal_secret_n;
+    unsigned threads;
+    int64_t leeway_s; /* how far clocks may differ when tokens are verified */
+    bool access_log;
+};
+
+/* NULL if memory is short. */
+struct api *api_new(const struct api_config *config);
+
+/* After the server and the engine have stopped. NULL is fine. */
+void api_free(struct api *api);
+
+/* The server must be known before its first request arrives at a stream. */
+void api_set_server(struct api *api, struct http_server *server);
+
+/* For http_config; ctx is the api. */
+void api_handle(struct http_request *req, void *ctx);
+void api_observe(const struct http_observation *seen, void *ctx);
+
+/* Makes /readyz answer 503 from now on: a stop is near. Any thread. */
+void api_not_ready(struct api *api);
+
+/* Prints the table of routes as JSON. */
+void api_print_routes(FILE *to);
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* Arguments: strict about form here, about meaning in the engine. */
+#include <string.h>
+
+#include "api/internal.h"
+
+static const char wrong_type[] = "It is missing or not of the right type.";
+
+bool parse_id(struct http_text text, uint64_t *id)
+{
+    enum { DIGITS_MAX = 16 };
+    uint64_t value = 0;
+    if (text.n == 0 || text.n > DIGITS_MAX || (text.p[0] == '0' && text.n > 1))
+        return false;
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.p[i] < '0' || text.p[i] > '9')
+            return false;
+        value = value * 10 + (uint64_t)(text.p[i] - '0');
+    }
+    if (value > TIDINGS_ID_MAX)
+        return false;
+    *id = value;
+    return true;
+}
+
+/* ---- The body ------------------------------------------------------------------------------- */
+
+static bool is_listed(const char *name, const char *const *names)
+{
+    for (; *names; names++)
+        if (!strcmp(name, *names))
+            return true;
+    return false;
+}
+
+bool arg_body(struct exchange *ex, const char *const *members)
+{
+    struct http_text raw = http_request_body(ex->req);
+    json_error_t error;
+    ex->body = json_loadb(raw.p, raw.n, JSON_REJECT_DUPLICATES, &error);
+    if (!json_is_object(ex->body)) {
+        exchange_invalid(ex, "body", "The request's body must be a JSON object.");
+        return false;
+    }
+    const char *name;
+    json_t *value;
+    json_object_foreach(ex->body, name, value)
+    {
+        if (!is_listed(name, members)) {
+            exchange_invalid(ex, name, "There is no such field.");
+            return false;
+        }
+    }
+    return true;
+}
+
+/*
+ * The member, or NULL: then *ok tells whether that is fine. A null is the same as a missing member
+ * where that is optional.
+ */
+static json_t *member(struct exchange *ex, const char *name, bool *given, bool *ok)
+{
+    json_t *value = json_object_get(ex->body, name);
+    if (given && (!value || json_is_null(value))) {
+        *given = false;
+        *ok = true;
+        return NULL;
+    }
+    if (given)
+        *given = true;
+    *ok = false;
+    if (!value)
+        exchange_invalid(ex, name, wrong_type);
+    return value;
+}
+
+static bool refuse_type(struct exchange *ex, const char *name)
+{
+    exchange_invalid(ex, name, wrong_type);
+    return false;
+}
+
+static bool id_of(const json_t *value, uint64_t *id)
+{
+    if (!json_is_integer(value) || json_integer_value(value) < 0)
+        return false;
+    *id = (uint64_t)json_integer_value(value);
+    return true;
+}
+
+bool arg_id(struct exchange *ex, const char *name, uint64_t *id, bool *given)
+{
+    bool ok;
+    json_t *value = member(ex, name, given, &ok);
+    if (!value)
+        return ok;
+    /* Where it may be left out, 0 must not pass for that. */
+    return (id_of(value, id) && *id) || refuse_type(ex, name);
+}
+
+bool arg_text(struct exchange *ex, const char *name, struct tidings_text *text, bool *given)
+{
+    bool ok;
+    json_t *value = member(ex, name, given, &ok);
+    if (!value)
+        return ok;
+    if (!json_is_string(value))
+        return refuse_type(ex, name);
+    *text = (struct tidings_text){json_string_value(value), json_string_length(value)};
+    return true;
+}
+
+bool arg_bool(struct exchange *ex, const char *name, bool *flag, bool *given)
+{
+    bool ok;
+    json_t *value = member(ex, name, given, &ok);
+    if (!value)
+        return ok;
+    if (!json_is_boolean(value))
+        return refuse_type(ex, name);
+    *flag = json_is_true(value);
+    return true;
+}
+
+bool arg_ids(struct exchange *ex, const char *name, const uint64_t **ids, size_t *n, bool *given)
+{
+    bool ok;
+    json_t *value = member(ex, name, given, &ok);
+    if (!value)
+        return ok;
+    if (!json_is_array(value))
+        return refuse_type(ex, name);
+    size_t count = json_array_size(value);
+    uint64_t *list = arena_array(http_request_arena(ex->req), count + 1, sizeof *list);
+    if (!list)
+        return refuse_type(ex, name);
+    for (size_t i = 0; i < count; i++)
+        if (!id_of(json_array_get(value, i), &list[i]))
+            return refuse_type(ex, name);
+    *ids = list;
+    *n = count;
+    return true;
+}
+
+static bool find_word(const char *word, size_t n, const char *const *words, unsigned *index)
+{
+    for (unsigned i = 0; words[i]; i++)
+        if (strlen(words[i]) == n && !memcmp(words[i], word, n)) {
+            *index = i;
+            return true;
+        }
+    return false;
+}
+
+bool arg_word(struct exchange *ex, const char *name, const char *const *words, unsigned *index)
+{
+    struct tidings_text text;
+    if (!arg_text(ex, name, &text, NULL))
+        return false;
+    if (find_word(text.p, text.n, words, index))
+        return true;
+    exchange_invalid(ex, name, "It is none of the words allowed here.");
+    return false;
+}
+
+bool arg_up_to(struct exchange *ex, uint64_t *up_to, bool *given)
+{
+    struct tidings_text text;
+    if (!arg_text(ex, "up_to", &text, given))
+        return false;
+    if (!*given)
+        return true;
+    if (seal_open(exchange_loop(ex)->seal, SEAL_AS_OF, ex->user_id, text.p, text.n, up_to, 1))
+        return true;
+    exchange_invalid(ex, "up_to", "It is not a token that you were given.");
+    return false;
+}
+
+/* ---- The query ------------------------------------------------------------------------------ */
+
+bool query_id(struct exchange *ex, const char *name, uint64_t *id, bool *given)
+{
+    struct http_text text = http_query_get(&ex->query, name);
+    if (given)
+        *given = text.p != NULL;
+    if (!text.p && given)
+        return true;
+    if (text.p && parse_id(text, id) && *id)
+        return true;
+    return refuse_type(ex, name);
+}
+
+bool query_word(struct exchange *ex, const char *name, const char *const *words, unsigned *index)
+{
+    struct http_text text = http_query_get(&ex->query, name);
+    if (!text.p || find_word(text.p, text.n, words, index))
+        return true;
+    exchange_invalid(ex, name, "It is none of the words allowed here.");
+    return false;
+}
+
+bool query_page(struct exchange *ex, uint8_t purpose, struct tidings_page *page)
+{
+    struct http_text limit = http_query_get(&ex->query, "limit");
+    struct http_text cursor = http_query_get(&ex->query, "cursor");
+    uint64_t number = 0, values[2];
+    if (limit.p) {
+        if (!parse_id(limit, &number) || !number || number > UINT32_MAX) {
+            exchange_invalid(ex, "limit", "It must be a number from 1 on.");
+            return false;
+        }
+        page->limit = (uint32_t)number;
+    }
+    if (cursor.p) {
+        if (!seal_open(exchange_loop(ex)->seal, purpose, ex->user_id, cursor.p, cursor.n, values,
+                       2)) {
+            exchange_invalid(ex, "cursor", "It is not a cursor that you were given.");
+            return false;
+        }
+        page->after = (struct tidings_cursor){values[0], values[1]};
+    }
+    return true;
+}

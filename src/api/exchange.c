@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The course of a request: route, token, arguments, operation, answer. An operation that changes
+ * something is completed on the engine's thread; the request then comes back to its loop, where the
+ * answer is read and written.
+ */
+#include "api/exchange.h"
+
+#include <openssl/evp.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/internal.h"
+#include "base/log.h"
+
+enum { IDEMPOTENCY_KEY_MAX = 255, FIELDS_MAX = 4, NUMBER_TEXT = 24 };
+
+int64_t api_now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+uint64_t api_now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+struct api_loop *exchange_loop(const struct exchange *ex)
+{
+    return &ex->api->loops[http_request_loop_index(ex->req)];
+}
+
+/* ---- Responding ----------------------------------------------------------------------------- */
+
+/* Headers that follow from the status. */
+static size_t status_fields(const struct exchange *ex, int status, struct http_field *fields,
+                            char number[NUMBER_TEXT])
+{
+    size_t n = 0;
+    int64_t wait_ms = ex->answer.retry_after_ms;
+    if (status == 401)
+        fields[n++] = (struct http_field){"WWW-Authenticate", "Bearer"};
+    if (status == 429 || status == 503) {
+        snprintf(number, NUMBER_TEXT, "%lld", wait_ms > 0 ? (long long)(wait_ms + 999) / 1000 : 1);
+        fields[n++] = (struct http_field){"Retry-After", number};
+    }
+    fields[n++] = (struct http_field){"Cache-Control", "no-store"};
+    return n;
+}
+
+void exchange_respond(struct exchange *ex, int status, const char *content_type, const void *body,
+                      size_t n)
+{
+    struct http_field fields[FIELDS_MAX];
+    char number[NUMBER_TEXT];
+    struct http_response response = {
+        .status = status,
+        .content_type = n ? content_type : NULL,
+        .fields = fields,
+        .n_fields = status_fields(ex, status, fields, number),
+        .body = body,
+        .body_len = n,
+    };
+    size_t index = ex->route ? (size_t)(ex->route - routes) : n_routes;
+    metrics_count(exchange_loop(ex)->metrics, index, status, api_now_us() - ex->started_us);
+    json_decref(ex->body);
+    tidings_answer_release(&ex->answer);
+    struct http_request *req = ex->req;
+    struct buf once_bytes = ex->once_bytes;
+    http_respond(req, &response); /* the exchange goes with the request */
+    buf_release(&once_bytes);
+}
+
+/* Kept answers begin with their status, in three digits. */
+enum { STATUS_DIGITS = 3 };
+
+static void respond_stored(struct exchange *ex)
+{
+    struct tidings_text stored = ex->answer.stored;
+    int status = 0;
+    if (stored.n < STATUS_DIGITS) {
+        exchange_problem(ex, 500, "internal", "Something is wrong on our side.");
+        return;
+    }
+    for (size_t i = 0; i < STATUS_DIGITS; i++)
+        status = status * 10 + (stored.p[i] - '0');
+    exchange_respond(ex, status, "application/json", stored.p + STATUS_DIGITS,
+                     stored.n - STATUS_DIGITS);
+}
+
+static void respond_answer(struct exchange *ex)
+{
+    struct buf *buf = &exchange_loop(ex)->out;
+    struct json_out out;
+    buf_clear(buf);
+    json_out_init(&out, buf);
+    if (ex->route->render)
+        ex->route->render(ex, &ex->answer, &out);
+    if (!json_out_ok(&out))
+        exchange_problem(ex, 500, "internal", "Something is wrong on our side.");
+    else
+        exchange_respond(ex, ex->route->status, "application/json", buf->data, buf->len);
+}
+
+/* ---- The operation -------------------------------------------------------------------------- */
+
+/* What streams will be told. */
+static void note_change(struct exchange *ex, const struct tidings_answer *answer)
+{
+    ex->changed = true;
+    if (ex->op.kind == TIDINGS_OP_PUBLISH) {
+        ex->author_id = answer->u.post.author_id;
+        ex->post_id = answer->u.post.id;
+    } else if (ex->op.kind == TIDINGS_OP_DELETE) {
+        ex->author_id = answer->u.deleted.author_id;
+    }
+}
+
+static void finish(struct exchange *ex)
+{
+    enum tidings_err err = tidings_finish(ex->api->config.tidings, &ex->call);
+    if (err == TIDINGS_CORRUPT || err == TIDINGS_IO || err == TIDINGS_NO_SPACE) {
+        struct log_line line;
+        log_begin(&line, LOG_ERROR, "the engine failed");
+        log_text(&line, "error", tidings_err_code(err));
+        log_text(&line, "operation", ex->route->name);
+        log_hex(&line, "request_id", http_request_id(ex->req));
+        log_end(&line);
+    }
+    if (!err && !ex->op.once)
+        note_change(ex, &ex->answer);
+    if (!err && ex->changed)
+        streams_tell(ex->api, ex);
+    if (err)
+        exchange_refuse(ex);
+    else if (ex->op.once)
+        respond_stored(ex);
+    else
+        respond_answer(ex);
+}
+
+static void finish_on_loop(struct http_request *req, void *arg)
+{
+    (void)req;
+    finish(arg);
+}
+
+/* On this thread while submitting, or on the engine's. */
+static void done(struct tidings_call *call)
+{
+    struct exchange *ex = call->ctx;
+    if (pthread_equal(ex->thread, pthread_self()))
+        ex->done_here = true;
+    else
+        http_request_post(ex->req, finish_on_loop, ex);
+}
+
+void exchange_submit(struct exchange *ex)
+{
+    ex->op.user_id = ex->user_id;
+    ex->op.role = (enum tidings_role)ex->claims.role;
+    ex->call = (struct tidings_call){.op = &ex->op, .answer = &ex->answer, .done = done, .ctx = ex};
+    ex->thread = pthread_self();
+    tidings_submit(ex->api->config.tidings, &ex->call);
+    /* If it is not done here, it may be done elsewhere by now, and the exchange gone: only a change
+     * goes elsewhere, and it comes back to this thread, later. */
+    if (ex->done_here)
+        finish(ex);
+}
+
+/* ---- Once ----------------------------------------------------------------------------------- */
+
+static bool render_once(const struct tidings_once *once, const struct tidings_answer *answer,
+                        struct tidings_text *bytes)
+{
+    struct exchange *ex = once->ctx;
+    struct json_out out;
+    buf_release(&ex->once_bytes); /* of an earlier try at the batch */
+    buf_init(&ex->once_bytes, (size_t)4 << 20);
+    buf_printf(&ex->once_bytes, "%03d", ex->route->status);
+    json_out_init(&out, &ex->once_bytes);
+    if (ex->route->render)
+        ex->route->render(ex, answer, &out);
+    *bytes = (struct tidings_text){ex->once_bytes.data, ex->once_bytes.len};
+    note_change(ex, answer);
+    return json_out_ok(&out);
+}
+
+/* 16 bytes that stand for two texts. */
+static bool digest(struct http_text a, struct http_text b, uint8_t to[16])
+{
+    uint8_t hash[EVP_MAX_MD_SIZE];
+    unsigned n;
+    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    bool ok = ctx && EVP_DigestInit_ex(ctx, EVP_sha256(), NULL) &&
+              EVP_DigestUpdate(ctx, a.p, a.n) && EVP_DigestUpdate(ctx, "", 1) &&
+              EVP_DigestUpdate(ctx, b.p, b.n) && EVP_DigestFinal_ex(ctx, hash, &n);
+    EVP_MD_CTX_free(ctx);
+    if (ok)
+        memcpy(to, hash, 16);
+    return ok;
+}
+
+/* With an Idempotency-Key the operation happens once per user, path and key. */
+static bool take_idempotency_key(struct exchange *ex)
+{
+    size_t count;
+    struct http_text key = http_request_header(ex->req, "Idempotency-Key", &count);
+    if (!key.p || http_request_verb(ex->req) != HTTP_VERB_POST)
+        return true;
+    if (count > 1 || !key.n || key.n > IDEMPOTENCY_KEY_MAX) {
+        exchange_invalid(ex, "Idempotency-Key", "It must be given once, with 1 to 255 characters.");
+        return false;
+    }
+    struct http_text none = {"", 0};
+    if (!digest(http_request_path(ex->req), key, ex->once.key) ||
+        !digest(http_request_body(ex->req), none, ex->once.fingerprint)) {
+        exchange_problem(ex, 503, "busy", "Too much to do at the moment. Try again later.");
+        return false;
+    }
+    ex->once.render = render_once;
+    ex->once.ctx = ex;
+    ex->op.once = &ex->once;
+    return true;
+}
+
+/* ---- Who asks ------------------------------------------------------------------------------- */
+
+static bool refuse_token(struct exchange *ex, enum jwt_reason reason)
+{
+    metrics_count_token(exchange_loop(ex)->metrics, reason);
+    exchange_problem(ex, 401, "unauthorized", "A valid bearer token is needed.");
+    return false;
+}
+
+/* A service may act for another user. */
+static bool take_acting_user(struct exchange *ex)
+{
+    size_t count;
+    struct http_text other = http_request_header(ex->req, "X-User-Id", &count);
+    ex->user_id = ex->claims.user_id;
+    if (!other.p)
+        return true;
+    if (ex->claims.role != JWT_ROLE_SERVICE) {
+        exchange_problem(ex, 403, "forbidden", "Only a service may act for another user.");
+        return false;
+    }
+    if (count > 1 || !parse_id(other, &ex->user_id) || !ex->user_id) {
+        exchange_invalid(ex, "X-User-Id", "It must be one user id.");
+        return false;
+    }
+    return true;
+}
+
+static bool authenticate(struct exchange *ex)
+{
+    static const char scheme[] = "Bearer ";
+    size_t count, n = sizeof scheme - 1;
+    struct http_text header = http_request_header(ex->req, "Authorization", &count);
+    if (!header.p || count > 1 || header.n <= n || strncasecmp(header.p, scheme, n))
+        return refuse_token(ex, JWT_MALFORMED);
+    enum jwt_reason reason = jwt_verifier_check(exchange_loop(ex)->verifier, header.p + n,
+                                                header.n - n, api_now_ms(), &ex->claims);
+    if (reason)
+        return refuse_token(ex, reason);
+    bool allowed = ex->route->access == ACCESS_USER || ex->claims.role == JWT_ROLE_ADMIN ||
+                   (ex->route->access == ACCESS_SERVICE && ex->claims.role == JWT_ROLE_SERVICE);
+    if (!allowed) {
+        exchange_problem(ex, 403, "forbidden", "You may not do this.");
+        return false;
+    }
+    return take_acting_user(ex);
+}
+
+/* ---- Beginning ------------------------------------------------------------------------------ */
+
+/* How much a language of the header is wanted, in thousandths; -1 if it is not mentioned. */
+static int language_weight(struct http_text header, const char *language)
+{
+    const char *at = header.p, *end = header.p + header.n;
+    while (at && at < end) {
+        const char *comma = memchr(at, ',', (size_t)(end - at));
+        const char *stop = comma ? comma : end;
+        while (at < stop && *at == ' ')
+            at++;
+        if (stop - at >= 2 && !strncasecmp(at, language, 2)) {
+            const char *q = memmem(at, (size_t)(stop - at), "q=0.", 4);
+            const char *zero = memmem(at, (size_t)(stop - at), "q=0", 3);
+            if (q && q + 4 < stop && q[4] >= '0' && q[4] <= '9')
+                return (q[4] - '0') * 100;
+            return zero ? 0 : 1000;
+        }
+        at = comma ? comma + 1 : end;
+    }
+    return -1;
+}
+
+static bool wants_chinese(struct http_request *req)
+{
+    struct http_text header = http_request_header(req, "Accept-Language", NULL);
+    return language_weight(header, "zh") >= language_weight(header, "en");
+}
+
+static bool parse_query(struct exchange *ex)
+{
+    struct http_text culprit;
+    enum http_query_err err = http_query_parse(http_request_query(ex->req),
+                                               http_request_arena(ex->req), &ex->query, &culprit);
+    if (err) {
+        exchange_invalid(ex, "query", "It is malformed, or names a parameter twice.");
+        return false;
+    }
+    return true;
+}
+
+static void begin(struct exchange *ex)
+{
+    if (!parse_query(ex))
+        return;
+    if (ex->route->access != ACCESS_PUBLIC && !authenticate(ex))
+        return;
+    if (ex->route->run) {
+        ex->route->run(ex);
+        return;
+    }
+    if (take_idempotency_key(ex) && ex->route->prepare(ex))
+        exchange_submit(ex);
+}
+
+static void respond_method(struct exchange *ex, const char *allow)
+{
+    static const char body[] = "{\"type\":\"about:blank\",\"status\":405,"
+                               "\"code\":\"method_not_allowed\","
+                               "\"detail\":\"This method does not fit this path.\"}";
+    struct http_field field = {"Allow", allow};
+    struct http_response response = {
+        .status = 405,
+        .content_type = "application/problem+json",
+        .fields = &field,
+        .n_fields = 1,
+        .body = body,
+        .body_len = sizeof body - 1,
+    };
+    metrics_count(exchange_loop(ex)->metrics, n_routes, 405, api_now_us() - ex->started_us);
+    http_respond(ex->req, &response);
+}
+
+void api_handle(struct http_request *req, void *ctx)
+{
+    char allow[64] = "";
+    const char *bad_id = NULL;
+    struct exchange *ex = arena_alloc(http_request_arena(req), sizeof *ex);
+    if (!ex) {
+        http_respond(req, &(struct http_response){.status = 503});
+        return;
+    }
+    memset(ex, 0, sizeof *ex);
+    ex->api = ctx;
+    ex->req = req;
+    ex->started_us = api_now_us();
+    ex->chinese = wants_chinese(req);
+    tidings_answer_init(&ex->answer);
+    ex->route = route_find(http_request_path(req), http_request_verb(req), ex->ids, &bad_id, allow,
+                           sizeof allow);
+    if (ex->route && bad_id)
+        exchange_invalid(ex, bad_id, "It must be an id: a whole number from 1 to 2^53-1.");
+    else if (ex->route)
+        begin(ex);
+    else if (*allow)
+        respond_method(ex, allow);
+    else
+        exchange_problem(ex, 404, "not_found", "There is no such path.");
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One request under way. It lives in the request's arena, on the request's loop; while the engine
+ * works on its operation it belongs to the engine.
+ */
+#ifndef API_EXCHANGE_H
+#define API_EXCHANGE_H
+
+#include <jansson.h>
+#include <pthread.h>
+
+#include "api/api.h"
+#include "auth/jwt.h"
+#include "auth/seal.h"
+#include "base/arena.h"
+#include "base/json_out.h"
+#include "http/query.h"
+
+enum access { ACCESS_PUBLIC, ACCESS_USER, ACCESS_SERVICE, ACCESS_ADMIN };
+
+struct exchange;
+
+/* One row of the table of routes. */
+struct route {
+    enum http_verb verb;
+    const char *pattern; /* "/v1/posts/{post_id}/open" */
+    const char *name;    /* of the operation, in the OpenAPI document and in metrics */
+    enum access access;
+    int status; /* of success */
+
+    /* Either: fills in ex->op from the arguments, false if they are wrong (exchange_invalid) ... */
+    bool (*prepare)(struct exchange *ex);
+    /* ... and writes the answer; NULL for a 204. May run on another thread: reads ex, changes
+     * nothing. */
+    void (*render)(const struct exchange *ex, const struct tidings_answer *answer,
+                   struct json_out *out);
+    /* Or: does everything itself and responds. */
+    void (*run)(struct exchange *ex);
+};
+
+extern const struct route routes[];
+extern const size_t n_routes;
+
+enum { PATH_IDS = 2 };
+
+/*
+ * The route for a path and verb, with the numbers in the path; *bad_id is the name of one that is
+ * no id, or NULL. If only the verb does not fit: NULL, and `allow` lists those that do.
+ */
+const struct route *route_find(struct http_text path, enum http_verb verb, uint64_t ids[PATH_IDS],
+                               const char **bad_id, char *allow, size_t room);
+
+struct exchange {
+    struct api *api;
+    struct http_request *req;
+    const struct route *route;
+    struct jwt_claims claims;
+    uint64_t user_id;       /* the acting user */
+    uint64_t ids[PATH_IDS]; /* the numbers in the path */
+    struct http_query query;
+    json_t *body; /* NULL if there is none */
+    bool chinese; /* for notices */
+    uint64_t started_us;
+
+    struct tidings_call call;
+    struct tidings_op op;
+    struct tidings_answer answer;
+    struct tidings_once once;
+    struct buf once_bytes;
+    pthread_t thread; /* that submitted */
+    bool done_here;
+
+    bool changed;       /* something happened, now and not at an earlier asking: streams are told */
+    uint64_t author_id; /* of a post published or deleted */
+    uint64_t post_id;   /* published */
+};
+
+/* ---- Arguments (args.c) --------------------------------------------------------------------- */
+
+/*
+ * Each answers false, the request already refused with the field's name, if the argument is not
+ * right. What the engine checks itself (lengths, ranges of ids) is left to it.
+ */
+
+/* The body must be an object with no members but these, a NULL-terminated list. */
+bool arg_body(struct exchange *ex, const char *const *members);
+
+/* A member of the body. *given tells whether it is there, if that is optional (given not NULL). */
+bool arg_id(struct exchange *ex, const char *name, uint64_t *id, bool *given);
+bool arg_text(struct exchange *ex, const char *name, struct tidings_text *text, bool *given);
+bool arg_bool(struct exchange *ex, const char *name, bool *value, bool *given);
+bool arg_ids(struct exchange *ex, const char *name, const uint64_t **ids, size_t *n, bool *given);
+/* A word of a list; *index is its place. */
+bool arg_word(struct exchange *ex, const char *name, const char *const *words, unsigned *index);
+bool arg_up_to(struct exchange *ex, uint64_t *up_to, bool *given);
+
+/* A parameter of the query. */
+bool query_id(struct exchange *ex, const char *name, uint64_t *id, bool *given);
+bool query_word(struct exchange *ex, const char *name, const char *const *words, unsigned *index);
+bool query_page(struct exchange *ex, uint8_t purpose, struct tidings_page *page);
+
+/* Decimal digits, no sign, no leading zero; at most 2^53-1. */
+bool parse_id(struct http_text text, uint64_t *id);
+
+/* ---- Answers -------------------------------------------------------------------------------- */
+
+/* What a sealed text is for. The numbers are part of the API: texts outlive a release. */
+enum seal_purpose {
+    SEAL_AS_OF = 1,
+    SEAL_FOLLOWING,
+    SEAL_FOLLOWERS,
+    SEAL_AUTHOR_PAGE,
+    SEAL_INBOX,
+    SEAL_HISTORY,
+};
+
+void put_text(struct json_out *out, const char *key, struct tidings_text text);
+void put_u64(struct json_out *out, const char *key, uint64_t value);
+void put_i64(struct json_out *out, const char *key, int64_t value);
+void put_bool(struct json_out *out, const char *key, bool value);
+/* null if it is 0. */
+void put_time(struct json_out *out, const char *key, int64_t time_ms);
+void put_cursor(const struct exchange *ex, struct json_out *out, uint8_t purpose,
+                struct tidings_cursor next);
+void put_as_of(const struct exchange *ex, struct json_out *out, uint64_t as_of);
+const char *post_kind_name(enum tidings_post_kind kind);
+extern const char *const post_kinds[];
+
+/* ---- The course of it ----------------------------------------------------------------------- */
+
+/* Refuses the request; the exchange is over. */
+void exchange_invalid(struct exchange *ex, const char *field, const char *detail);
+void exchange_problem(struct exchange *ex, int status, const char *code, const char *detail);
+
+/* Answers with a body that is ready; the exchange is over. */
+void exchange_respond(struct exchange *ex, int status, const char *content_type, const void *body,
+                      size_t n);
+
+/* Hands ex->op to the engine; the rest follows by itself. */
+void exchange_submit(struct exchange *ex);
+
+/* The engine's refusal as a problem. */
+void exchange_refuse(struct exchange *ex);
+
+/* What belongs to the exchange's loop. */
+struct api_loop *exchange_loop(const struct exchange *ex);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Requests by route and status, and how long they took. Each loop counts for itself, with plain
+ * stores that others may read at any time; the page adds them up.
+ */
+#ifndef API_METRICS_H
+#define API_METRICS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct api;
+struct buf;
+struct metrics;
+
+struct metrics *metrics_new(void);
+void metrics_free(struct metrics *metrics);
+
+/* On the loop's own thread. `route` is an index in the table, or n_routes for none of them. */
+void metrics_count(struct metrics *metrics, size_t route, int status, uint64_t duration_us);
+
+/* A token that was refused, by enum jwt_reason. */
+void metrics_count_token(struct metrics *metrics, unsigned reason);
+
+/* Everything, in Prometheus' text. Any thread. */
+void metrics_print(struct api *api, struct buf *to);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* Errors as application/problem+json (RFC 9457). Users see a fixed text; details of the inside stay
+ * inside. */
+#include "api/internal.h"
+
+/* The engine's errors in HTTP's words. */
+static const struct {
+    int status;
+    const char *detail;
+} statuses[] = {
+    [TIDINGS_OK] = {200, ""},
+    [TIDINGS_INVALID] = {400, "An argument is missing, malformed or out of range."},
+    [TIDINGS_NOT_FOUND] = {404, "There is no such thing."},
+    [TIDINGS_DELETED] = {410, "It has been deleted."},
+    [TIDINGS_FORBIDDEN] = {403, "You may not do this."},
+    [TIDINGS_FOLLOWING_LIMIT] = {403, "You follow as many as one may."},
+    [TIDINGS_RATE_LIMITED] = {429, "Too fast. Try again later."},
+    [TIDINGS_BUSY] = {503, "Too much to do at the moment. Try again later."},
+    [TIDINGS_NO_SPACE] = {503, "Nothing can be written at the moment."},
+    [TIDINGS_IO] = {503, "Nothing can be written at the moment."},
+    [TIDINGS_CORRUPT] = {500, "Something is wrong on our side."},
+    [TIDINGS_LOCKED] = {500, "Something is wrong on our side."},
+    [TIDINGS_VERSION] = {500, "Something is wrong on our side."},
+    [TIDINGS_NO_MEMORY] = {503, "Too much to do at the moment. Try again later."},
+    [TIDINGS_KEY_REUSED] = {422, "This Idempotency-Key was used for another request."},
+    [TIDINGS_UNCERTAIN] = {503, "Whether it was done is not known. Ask again with the same key."},
+    [TIDINGS_CLOSED] = {503, "The server is stopping."},
+};
+
+/* What every problem has; the caller adds more and ends the object. */
+static void begin_problem(struct json_out *out, int status, const char *code, const char *detail)
+{
+    json_out_object(out);
+    json_out_key(out, "type");
+    json_out_text(out, "about:blank");
+    json_out_key(out, "status");
+    json_out_u64(out, (uint64_t)status);
+    json_out_key(out, "code");
+    json_out_text(out, code);
+    json_out_key(out, "detail");
+    json_out_text(out, detail);
+}
+
+static void send_problem(struct exchange *ex, struct json_out *out, int status)
+{
+    json_out_end(out);
+    exchange_respond(ex, status, "application/problem+json", out->buf->data, out->buf->len);
+}
+
+static struct json_out start(struct exchange *ex)
+{
+    struct json_out out;
+    struct buf *buf = &exchange_loop(ex)->out;
+    buf_clear(buf);
+    json_out_init(&out, buf);
+    return out;
+}
+
+void exchange_problem(struct exchange *ex, int status, const char *code, const char *detail)
+{
+    struct json_out out = start(ex);
+    begin_problem(&out, status, code, detail);
+    send_problem(ex, &out, status);
+}
+
+void exchange_invalid(struct exchange *ex, const char *field, const char *detail)
+{
+    struct json_out out = start(ex);
+    begin_problem(&out, 400, tidings_err_code(TIDINGS_INVALID), detail);
+    json_out_key(&out, "field");
+    json_out_text(&out, field);
+    send_problem(ex, &out, 400);
+}
+
+void exchange_refuse(struct exchange *ex)
+{
+    enum tidings_err err = ex->answer.err;
+    if (err == TIDINGS_INVALID) {
+        exchange_invalid(ex, ex->answer.field, statuses[err].detail);
+        return;
+    }
+    struct json_out out = start(ex);
+    int status = (size_t)err < sizeof statuses / sizeof *statuses ? statuses[err].status : 500;
+    begin_problem(&out, status, tidings_err_code(err), statuses[err].detail);
+    if (err == TIDINGS_DELETED) {
+        put_text(&out, "post_title", ex->answer.title);
+        json_out_key(&out, "notice");
+        json_out_text(&out, tidings_deleted_notice(ex->chinese));
+    }
+    send_problem(ex, &out, status);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* What answers have in common. */
+#include "api/internal.h"
+
+const char *const post_kinds[] = {"note", "activity", "story", NULL};
+
+const char *post_kind_name(enum tidings_post_kind kind)
+{
+    return post_kinds[kind - TIDINGS_NOTE];
+}
+
+void put_text(struct json_out *out, const char *key, struct tidings_text text)
+{
+    json_out_key(out, key);
+    json_out_string(out, text.p ? text.p : "", text.n);
+}
+
+void put_u64(struct json_out *out, const char *key, uint64_t value)
+{
+    json_out_key(out, key);
+    json_out_u64(out, value);
+}
+
+void put_i64(struct json_out *out, const char *key, int64_t value)
+{
+    json_out_key(out, key);
+    json_out_i64(out, value);
+}
+
+void put_bool(struct json_out *out, const char *key, bool value)
+{
+    json_out_key(out, key);
+    json_out_bool(out, value);
+}
+
+void put_time(struct json_out *out, const char *key, int64_t time_ms)
+{
+    json_out_key(out, key);
+    if (time_ms)
+        json_out_i64(out, time_ms);
+    else
+        json_out_null(out);
+}
+
+static void put_sealed(const struct exchange *ex, struct json_out *out, const char *key,
+                       uint8_t purpose, const uint64_t *values, size_t n)
+{
+    char text[SEAL_TEXT_MAX];
+    size_t length = seal_text(exchange_loop(ex)->seal, purpose, ex->user_id, values, n, text);
+    json_out_key(out, key);
+    json_out_string(out, text, length);
+}
+
+void put_cursor(const struct exchange *ex, struct json_out *out, uint8_t purpose,
+                struct tidings_cursor next)
+{
+    if (next.a) {
+        put_sealed(ex, out, "next_cursor", purpose, (uint64_t[]){next.a, next.b}, 2);
+        return;
+    }
+    json_out_key(out, "next_cursor");
+    json_out_null(out);
+}
+
+void put_as_of(const struct exchange *ex, struct json_out *out, uint64_t as_of)
+{
+    put_sealed(ex, out, "as_of", SEAL_AS_OF, &as_of, 1);
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+#include "api/streams.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/handlers.h"
+#include "api/internal.h"
+
+enum { NOTICES = 1024, EVENT_MAX = 16384, REPLAY_MAX = 100 };
+
+/* One open stream. */
+struct watcher {
+    struct watcher *next;
+    struct streams *owner;
+    struct http_stream *stream;
+    uint64_t user;
+    int64_t until_ms; /* of the token: nothing is sent after it */
+};
+
+/* A user with streams on this loop. */
+struct online {
+    uint64_t user;
+    uint64_t badge; /* the last one sent */
+    struct watcher *watchers;
+};
+
+enum notice_kind { NOTICE_USER, NOTICE_POST, NOTICE_DELETED };
+
+/* What happened: something of a user's own, or to a post of an author's. */
+struct notice {
+    enum notice_kind kind;
+    uint64_t user; /* whose; the author */
+    uint64_t post;
+};
+
+struct streams {
+    struct http_post post; /* how the loop is told */
+    struct api *api;
+    unsigned loop_index;
+
+    struct online *online; /* by user id */
+    size_t n, room;
+    uint64_t *ids; /* room for as many: an argument of FANS_AMONG */
+    struct tidings_answer answer;
+    struct buf out;
+
+    pthread_mutex_t mutex; /* guards what follows */
+    struct notice notices[NOTICES];
+    size_t n_notices;
+    bool overflow; /* too many to remember: everybody's badge is counted anew */
+    bool posted;
+};
+
+static void run_notices(struct http_post *post);
+
+struct streams *streams_new(struct api *api, unsigned loop_index)
+{
+    struct streams *streams = calloc(1, sizeof *streams);
+    if (!streams)
+        return NULL;
+    streams->api = api;
+    streams->loop_index = loop_index;
+    streams->post.run = run_notices;
+    pthread_mutex_init(&streams->mutex, NULL);
+    tidings_answer_init(&streams->answer);
+    buf_init(&streams->out, EVENT_MAX);
+    return streams;
+}
+
+void streams_free(struct streams *streams)
+{
+    if (!streams)
+        return;
+    pthread_mutex_destroy(&streams->mutex);
+    tidings_answer_release(&streams->answer);
+    buf_release(&streams->out);
+    free(streams->online);
+    free(streams->ids);
+    free(streams);
+}
+
+/* ---- Who is online -------------------------------------------------------------------------- */
+
+/* Where the user is, or belongs. */
+static size_t place_of(const struct streams *streams, uint64_t user)
+{
+    size_t low = 0, high = streams->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (streams->online[middle].user < user)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct online *find_online(const struct streams *streams, uint64_t user)
+{
+    size_t i = place_of(streams, user);
+    return i < streams->n && streams->online[i].user == user ? &streams->online[i] : NULL;
+}
+
+static bool make_room(struct streams *streams)
+{
+    if (streams->n < streams->room)
+        return true;
+    size_t room = streams->room ? streams->room * 2 : 64;
+    struct online *online = realloc(streams->online, room * sizeof *online);
+    if (!online)
+        return false;
+    streams->online = online;
+    uint64_t *ids = realloc(streams->ids, room * sizeof *ids);
+    if (!ids)
+        return false;
+    streams->ids = ids;
+    streams->room = room;
+    return true;
+}
+
+static struct online *add_online(struct streams *streams, uint64_t user)
+{
+    struct online *found = find_online(streams, user);
+    if (found)
+        return found;
+    if (!make_room(streams))
+        return NULL;
+    size_t i = place_of(streams, user);
+    memmove(streams->online + i + 1, streams->online + i,
+            (streams->n - i) * sizeof *streams->online);
+    streams->online[i] = (struct online){.user = user, .badge = UINT64_MAX};
+    streams->n++;
+    return &streams->online[i];
+}
+
+static void remove_watcher(struct streams *streams, struct watcher *watcher)
+{
+    struct online *online = find_online(streams, watcher->user);
+    struct watcher **link = &online->watchers;
+    while (*link != watcher)
+        link = &(*link)->next;
+    *link = watcher->next;
+    if (!online->watchers) {
+        size_t i = (size_t)(online - streams->online);
+        memmove(online, online + 1, (streams->n - i - 1) * sizeof *online);
+        streams->n--;
+    }
+    free(watcher);
+}
+
+static void stream_closed(struct http_stream *stream, enum http_stream_end why, void *ctx)
+{
+    struct watcher *watcher = ctx;
+    (void)stream;
+    (void)why;
+    remove_watcher(watcher->owner, watcher);
+}
+
+/* ---- Sending -------------------------------------------------------------------------------- */
+
+static void send_out(struct streams *streams, struct watcher *watcher)
+{
+    if (api_now_ms() >= watcher->until_ms)
+        http_stream_end(watcher->stream);
+    else
+        http_stream_send(watcher->stream, streams->out.data, streams->out.len);
+}
+
+static void send_all(struct streams *streams, const struct online *online)
+{
+    for (struct watcher *watcher = online->watchers; watcher; watcher = watcher->next)
+        send_out(streams, watcher);
+}
+
+static enum tidings_err ask(struct streams *streams, const struct tidings_op *op)
+{
+    return tidings_run(streams->api->config.tidings, op, &streams->answer);
+}
+
+/* "event: name\nid: id\ndata: " and an open object. */
+static struct json_out begin_event(struct streams *streams, const char *name, uint64_t id)
+{
+    struct json_out out;
+    buf_clear(&streams->out);
+    buf_printf(&streams->out, "event: %s\nid: %llu\ndata: ", name, (unsigned long long)id);
+    json_out_init(&out, &streams->out);
+    json_out_object(&out);
+    return out;
+}
+
+static void end_event(struct streams *streams, struct json_out *out)
+{
+    json_out_end(out);
+    buf_literal(&streams->out, "\n\n");
+}
+
+/* The user's badge in streams->out; false if it could not be had. */
+static bool make_badge(struct streams *streams, uint64_t user, uint64_t *total)
+{
+    struct tidings_op op = {.kind = TIDINGS_OP_BADGE, .user_id = user};
+    if (ask(streams, &op))
+        return false;
+    *total = streams->answer.u.badge.total;
+    struct json_out out = begin_event(streams, "badge", streams->answer.u.badge.as_of);
+    put_u64(&out, "total", *total);
+    end_event(streams, &out);
+    return true;
+}
+
+static void refresh_badge(struct streams *streams, struct online *online)
+{
+    uint64_t total;
+    if (!make_badge(streams, online->user, &total) || total == online->badge)
+        return;
+    online->badge = total;
+    send_all(streams, online);
+}
+
+static void make_post(struct streams *streams, uint64_t id, uint64_t author,
+                      struct tidings_text author_name, enum tidings_post_kind kind,
+                      struct tidings_text title, int64_t created_at)
+{
+    struct json_out out = begin_event(streams, "post", id);
+    put_u64(&out, "post_id", id);
+    json_out_key(&out, "kind");
+    json_out_text(&out, post_kind_name(kind));
+    put_u64(&out, "author_id", author);
+    put_text(&out, "author_name", author_name);
+    put_text(&out, "title", title);
+    put_i64(&out, "created_at", created_at);
+    end_event(streams, &out);
+}
+
+/* ---- Notices -------------------------------------------------------------------------------- */
+
+/* Tells the fans among those online of a post. */
+static void tell_fans(struct streams *streams, const struct notice *notice)
+{
+    for (size_t i = 0; i < streams->n; i++)
+        streams->ids[i] = streams->online[i].user;
+    struct tidings_op op = {
+        .kind = TIDINGS_OP_FANS_AMONG,
+        .user_id = notice->user,
+        .u.among = {.author_id = notice->user,
+                    .delivered = notice->kind == NOTICE_DELETED,
+                    .user_ids = streams->ids,
+                    .n_user_ids = streams->n},
+    };
+    if (!streams->n || ask(streams, &op))
+        return;
+    /* The answer's memory is used for the next question. */
+    size_t n = streams->answer.u.among.n;
+    memcpy(streams->ids, streams->answer.u.among.user_ids, n * sizeof *streams->ids);
+
+    struct tidings_op get = {
+        .kind = TIDINGS_OP_POST, .user_id = notice->user, .u.post.post_id = notice->post};
+    if (n && notice->kind == NOTICE_POST && !ask(streams, &get)) {
+        const struct tidings_post *post = &streams->answer.u.post;
+        make_post(streams, post->id, post->author_id, post->author_name, post->kind, post->title,
+                  post->created_at);
+        for (size_t i = 0; i < n; i++)
+            send_all(streams, find_online(streams, streams->ids[i]));
+    }
+    for (size_t i = 0; i < n; i++)
+        refresh_badge(streams, find_online(streams, streams->ids[i]));
+}
+
+static void heed(struct streams *streams, const struct notice *notice)
+{
+    if (notice->kind != NOTICE_USER) {
+        tell_fans(streams, notice);
+        return;
+    }
+    struct online *online = find_online(streams, notice->user);
+    if (online)
+        refresh_badge(streams, online);
+}
+
+/* On the loop's thread. A stream's end is only noted while we send: see http_stream_begin. */
+static void run_notices(struct http_post *post)
+{
+    struct streams *streams = (struct streams *)post;
+    struct notice notices[NOTICES];
+    pthread_mutex_lock(&streams->mutex);
+    size_t n = streams->n_notices;
+    bool overflow = streams->overflow;
+    memcpy(notices, streams->notices, n * sizeof *notices);
+    streams->n_notices = 0;
+    streams->overflow = streams->posted = false;
+    pthread_mutex_unlock(&streams->mutex);
+
+    for (size_t i = 0; i < n; i++)
+        heed(streams, &notices[i]);
+    for (size_t i = 0; overflow && i < streams->n; i++)
+        refresh_badge(streams, &streams->online[i]);
+}
+
+static void tell_loop(struct streams *streams, const struct notice *notice)
+{
+    pthread_mutex_lock(&streams->mutex);
+    if (streams->n_notices < NOTICES)
+        streams->notices[streams->n_notices++] = *notice;
+    else
+        streams->overflow = true;
+    bool post = !streams->posted;
+    streams->posted = true;
+    pthread_mutex_unlock(&streams->mutex);
+    if (post)
+        http_post(http_server_loop(streams->api->server, streams->loop_index), &streams->post);
+}
+
+static bool make_notice(const struct exchange *ex, struct notice *notice)
+{
+    switch (ex->op.kind) {
+    case TIDINGS_OP_PUBLISH:
+        *notice = (struct notice){NOTICE_POST, ex->author_id, ex->post_id};
+        return true;
+    case TIDINGS_OP_DELETE:
+        *notice = (struct notice){NOTICE_DELETED, ex->author_id, 0};
+        return true;
+    case TIDINGS_OP_OPEN:
+    case TIDINGS_OP_MARK_READ:
+    case TIDINGS_OP_MARK_UNREAD:
+    case TIDINGS_OP_UNFOLLOW:
+        *notice = (struct notice){NOTICE_USER, ex->user_id, 0};
+        return true;
+    default:
+        return false;
+    }
+}
+
+void streams_tell(struct api *api, const struct exchange *ex)
+{
+    struct notice notice;
+    if (!make_notice(ex, &notice))
+        return;
+    struct http_counters counters;
+    http_server_counters(api->server, &counters);
+    if (!counters.streams_open)
+        return;
+    for (unsigned i = 0; i < api->config.threads; i++)
+        tell_loop(api->loops[i].streams, &notice);
+}
+
+/* ---- Opening -------------------------------------------------------------------------------- */
+
+/* Posts that came after the last event the client has seen, oldest first, as far back as a page
+ * goes. */
+static void replay(struct streams *streams, struct watcher *watcher, uint64_t seen)
+{
+    struct tidings_op op = {
+        .kind = TIDINGS_OP_INBOX, .user_id = watcher->user, .u.feed.page.limit = REPLAY_MAX};
+    if (ask(streams, &op))
+        return;
+    for (size_t i = streams->answer.u.feed.n; i--;) {
+        const struct tidings_item *item = &streams->answer.u.feed.rows[i];
+        if (item->post_id <= seen || item->is_deleted)
+            continue;
+        make_post(streams, item->post_id, item->author_id, item->author_name, item->kind,
+                  item->title, item->created_at);
+        send_out(streams, watcher);
+    }
+}
+
+static void greet(struct streams *streams, struct watcher *watcher, uint64_t seen)
+{
+    uint64_t total;
+    if (seen)
+        replay(streams, watcher, seen);
+    if (make_badge(streams, watcher->user, &total)) {
+        send_out(streams, watcher);
+        find_online(streams, watcher->user)->badge = total;
+    }
+}
+
+void streams_open(struct exchange *ex)
+{
+    static const struct http_field fields[] = {{"Cache-Control", "no-store"}};
+    struct streams *streams = exchange_loop(ex)->streams;
+    struct http_text last = http_request_header(ex->req, "Last-Event-ID", NULL);
+    uint64_t seen = 0;
+    if (last.p && last.n && !parse_id(last, &seen)) {
+        exchange_invalid(ex, "Last-Event-ID", "It must be the id of an event of this stream.");
+        return;
+    }
+    struct watcher *watcher = malloc(sizeof *watcher);
+    struct online *online = watcher ? add_online(streams, ex->user_id) : NULL;
+    if (!online) {
+        free(watcher);
+        exchange_problem(ex, 503, "busy", "Too much to do at the moment. Try again later.");
+        return;
+    }
+    *watcher = (struct watcher){
+        .next = online->watchers,
+        .owner = streams,
+        .user = ex->user_id,
+        .until_ms = ex->claims.until_ms,
+    };
+    online->watchers = watcher;
+    metrics_count(exchange_loop(ex)->metrics, (size_t)(ex->route - routes), 200,
+                  api_now_us() - ex->started_us);
+    json_decref(ex->body);
+    /* The exchange goes with the request. */
+    watcher->stream = http_stream_begin(ex->req, fields, 1, stream_closed, watcher);
+    if (watcher->stream)
+        greet(streams, watcher, seen);
+    else
+        remove_watcher(streams, watcher);
+}

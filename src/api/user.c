@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#include "api/handlers.h"
+
+bool prepare_profile_set(struct exchange *ex)
+{
+    static const char *const members[] = {"name", "avatar", NULL};
+    bool given;
+    ex->op.kind = TIDINGS_OP_PROFILE_SET;
+    return arg_body(ex, members) && arg_text(ex, "name", &ex->op.u.profile.name, &given) &&
+           arg_text(ex, "avatar", &ex->op.u.profile.avatar, &given);
+}
+
+bool prepare_profile(struct exchange *ex)
+{
+    ex->op.kind = TIDINGS_OP_PROFILE;
+    ex->op.u.user.user_id = ex->ids[0];
+    return true;
+}
+
+void render_profile(const struct exchange *ex, const struct tidings_answer *answer,
+                    struct json_out *out)
+{
+    (void)ex;
+    json_out_object(out);
+    put_u64(out, "user_id", answer->u.profile.user_id);
+    put_text(out, "name", answer->u.profile.name);
+    put_text(out, "avatar", answer->u.profile.avatar);
+    json_out_end(out);
+}
+
+bool prepare_author_page(struct exchange *ex)
+{
+    static const char *const filters[] = {"all", "unread", "read", NULL};
+    unsigned filter = TIDINGS_ALL;
+    ex->op.kind = TIDINGS_OP_AUTHOR_PAGE;
+    ex->op.u.feed.author_id = ex->ids[0];
+    if (!query_word(ex, "read_status", filters, &filter))
+        return false;
+    ex->op.u.feed.filter = (enum tidings_filter)filter;
+    return query_page(ex, SEAL_AUTHOR_PAGE, &ex->op.u.feed.page);
+}
+
+void render_author_page(const struct exchange *ex, const struct tidings_answer *answer,
+                        struct json_out *out)
+{
+    json_out_object(out);
+    json_out_key(out, "items");
+    json_out_array(out);
+    for (size_t i = 0; i < answer->u.feed.n; i++)
+        render_item(ex, &answer->u.feed.rows[i], out);
+    json_out_end(out);
+    put_cursor(ex, out, SEAL_AUTHOR_PAGE, answer->u.feed.next);
+    put_u64(out, "total", answer->u.feed.total);
+    json_out_end(out);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Settings: flags win over the environment, that over the file, that over the defaults. A setting
+ * follow_burst is
+ * --follow-burst, TIDINGS_FOLLOW_BURST, and `follow_burst = ...` in the file given by --config. One
+ * table knows them all.
+ */
+#ifndef CLI_CONFIG_H
+#define CLI_CONFIG_H
+
+#include <stdio.h>
+
+#include "http/http.h"
+#include "tidings.h"
+
+/* name, default, least, most, what it is: those of the server itself */
+#define SERVE_SETTINGS(X)                                              \
+    X(threads, 0, 0, 256, "loop threads; 0 is one a core")             \
+    X(jwt_leeway_s, 0, 0, 300, "seconds a token may be early or late") \
+    X(access_log, 1, 0, 1, "1: a line of log for every request")       \
+    X(stop_timeout_ms, 10000, 0, 600000, "time for requests under way when stopping")
+
+struct config {
+    const char *data;
+    const char *listen;
+    const char *jwt_keys_file;
+    bool dev;
+    bool help;
+    struct tidings_settings engine;
+    struct http_config http;
+#define X(name, standard, least, most, text) uint64_t name;
+    SERVE_SETTINGS(X)
+#undef X
+};
+
+/* Fills in everything. False, with a message on stderr, if something is wrong. Texts stay valid as
+ * long as argv and the environment do. */
+bool config_read(struct config *config, int argc, char **argv);
+
+/* The table, for --help. */
+void config_print(FILE *to);
+
+#endif

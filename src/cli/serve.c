@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The server: engine, API and HTTP put together. The main thread waits for signals: SIGHUP reads
+ * the keys again, SIGTERM and SIGINT stop in order: readiness off, streams closed, answers
+ * finished, then the engine.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/rand.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/api.h"
+#include "auth/jwt.h"
+#include "base/log.h"
+#include "cli/cli.h"
+#include "cli/config.h"
+#include "cli/demo.h"
+
+enum { SECRET_BYTES = 32, PATH_BYTES = 4096 };
+
+struct server {
+    struct config config;
+    struct tidings *tidings;
+    struct keyring *keys;
+    struct api *api;
+    struct http_server *http;
+    uint8_t seal_secret[SECRET_BYTES];
+    char dev_secret[2 * SECRET_BYTES + 1];
+};
+
+static const char help[] =
+    "usage: tidings serve --data DIR [--listen 127.0.0.1:8080] [--config FILE] [OPTIONS]\n"
+    "       tidings serve --dev [OPTIONS]\n\n"
+    "Serves the HTTP API. Keys for tokens come from TIDINGS_JWT_SECRET (at least 32 bytes; "
+    "several, one a\n"
+    "line) or from the file that TIDINGS_JWT_KEYS_FILE names. --dev makes its own secret, fills an "
+    "empty\n"
+    "data directory with a demo community and listens on loopback only.\n\n"
+    "Every setting is a flag, a variable (--follow-burst is TIDINGS_FOLLOW_BURST) and a line of "
+    "the file\n"
+    "(follow_burst = 100), in this order:\n\n";
+
+/* ---- Keys ----------------------------------------------------------------------------------- */
+
+/* From the environment and the file, as they are now. NULL, with a line of log, if they are not
+ * right. */
+static struct keys *load_keys(const struct server *server)
+{
+    struct keys_note note = {.error = ""};
+    const char *secret = server->config.dev ? server->dev_secret : getenv("TIDINGS_JWT_SECRET");
+    const char *file = server->config.jwt_keys_file;
+    struct keys *keys = keys_new();
+    bool ok = keys != NULL;
+    if (ok && secret)
+        ok = !keys_add_secrets(keys, secret, &note);
+    if (ok && file)
+        ok = !keys_add_file(keys, file, &note);
+    if (*note.warning)
+        log_message(LOG_WARN, "%s", note.warning);
+    if (ok && keys_count(keys))
+        return keys;
+    log_message(LOG_ERROR, "%s",
+                *note.error ? note.error
+                            : "no keys: set TIDINGS_JWT_SECRET or TIDINGS_JWT_KEYS_FILE");
+    keys_unref(keys);
+    return NULL;
+}
+
+static void reload_keys(struct server *server)
+{
+    struct keys *keys = load_keys(server);
+    if (!keys) {
+        log_message(LOG_ERROR, "the keys stay as they were");
+        return;
+    }
+    keyring_swap(server->keys, keys);
+    log_message(LOG_INFO, "keys read again");
+}
+
+static bool make_dev_secret(struct server *server)
+{
+    uint8_t bytes[SECRET_BYTES];
+    if (RAND_bytes(bytes, sizeof bytes) != 1)
+        return false;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(server->dev_secret + 2 * i, 3, "%02x", bytes[i]);
+    return true;
+}
+
+/*
+ * Cursors must outlive a restart, and the rotation of token keys: their secret is a file of its own
+ * in the data directory.
+ */
+static bool load_seal_secret(struct server *server)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "%s/seal.key", server->config.data);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        ssize_t n = read(fd, server->seal_secret, SECRET_BYTES);
+        close(fd);
+        if (n == SECRET_BYTES)
+            return true;
+    }
+    if (RAND_bytes(server->seal_secret, SECRET_BYTES) != 1)
+        return false;
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    bool ok = fd >= 0 && write(fd, server->seal_secret, SECRET_BYTES) == SECRET_BYTES && !fsync(fd);
+    if (fd >= 0)
+        close(fd);
+    if (!ok)
+        log_message(LOG_ERROR, "%s cannot be written: %s", path, strerror(errno));
+    return ok;
+}
+
+/* ---- Starting ------------------------------------------------------------------------------- */
+
+static bool is_loopback(const char *listen)
+{
+    return !strncmp(listen, "127.", 4) || !strncmp(listen, "localhost:", 10) ||
+           !strncmp(listen, "[::1]:", 6);
+}
+
+static bool open_engine(struct server *server)
+{
+    struct tidings_options options;
+    const char *message;
+    tidings_options_init(&options);
+    options.dir = server->config.data;
+    options.settings = server->config.engine;
+    enum tidings_err err = tidings_open(&options, &server->tidings, &message);
+    if (err)
+        log_message(LOG_ERROR, "%s: %s", server->config.data, message);
+    return !err;
+}
+
+static bool start_http(struct server *server)
+{
+    struct http_config *http = &server->config.http;
+    const char *message;
+    http->listen = server->config.listen;
+    http->threads = (unsigned)server->config.threads;
+    http->handler = api_handle;
+    http->observer = api_observe;
+    http->ctx = server->api;
+    enum http_err err = http_server_start(http, &server->http, &message);
+    if (err) {
+        log_message(LOG_ERROR, "%s: %s", server->config.listen, message);
+        return false;
+    }
+    api_set_server(server->api, server->http);
+    return true;
+}
+
+static bool start(struct server *server)
+{
+    struct config *config = &server->config;
+    if (config->dev && !make_dev_secret(server))
+        return false;
+    struct keys *keys = load_keys(server);
+    server->keys = keys ? keyring_new(keys) : NULL;
+    if (!server->keys || !open_engine(server) || !load_seal_secret(server))
+        return false;
+    struct api_config api = {
+        .tidings = server->tidings,
+        .keys = server->keys,
+        .seal_secret = server->seal_secret,
+        .seal_secret_n = SECRET_BYTES,
+        .threads = (unsigned)config->threads,
+        .leeway_s = (int64_t)config->jwt_leeway_s,
+        .access_log = config->access_log,
+    };
+    server->api = api_new(&api);
+    return server->api && (!config->dev || demo_fill(server->tidings)) && start_http(server);
+}
+
+static void stop(struct server *server)
+{
+    if (server->api)
+        api_not_ready(server->api);
+    if (server->http)
+        http_server_stop(server->http, server->config.stop_timeout_ms);
+    tidings_close(server->tidings);
+    http_server_free(server->http);
+    api_free(server->api);
+    keyring_free(server->keys);
+}
+
+/* ---- Running -------------------------------------------------------------------------------- */
+
+static void print_dev_link(const struct server *server)
+{
+    char token[JWT_MAX];
+    struct keys *keys = keyring_get(server->keys);
+    size_t n = jwt_sign_hs256(keys, DEMO_READER, JWT_ROLE_USER, time(NULL), 86400, token);
+    keys_unref(keys);
+    if (!n)
+        return;
+    unsigned port = http_server_port(server->http);
+    printf("Tidings is ready: http://127.0.0.1:%u/docs\n\n", port);
+    printf("You are user %d for a day:\n\n  TOKEN=%s\n\n", DEMO_READER, token);
+    printf("  curl -s -H \"Authorization: Bearer $TOKEN\" http://127.0.0.1:%u/v1/inbox\n", port);
+    printf("  curl -N -H \"Authorization: Bearer $TOKEN\" http://127.0.0.1:%u/v1/stream\n\n", port);
+    fflush(stdout);
+}
+
+static void block_signals(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGTERM);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+static void wait_for_stop(struct server *server, const sigset_t *set)
+{
+    int caught;
+    while (!sigwait(set, &caught)) {
+        if (caught != SIGHUP)
+            break;
+        reload_keys(server);
+    }
+    log_message(LOG_INFO, "stopping");
+}
+
+static bool complete_config(struct config *config, char *dev_dir)
+{
+    if (config->threads == 0) {
+        long cores = sysconf(_SC_NPROCESSORS_ONLN);
+        config->threads = cores > 0 ? (uint64_t)cores : 1;
+    }
+    if (config->dev && !is_loopback(config->listen)) {
+        fprintf(stderr, "tidings: --dev listens on loopback only\n");
+        return false;
+    }
+    if (config->dev && !config->data) {
+        config->data = mkdtemp(dev_dir);
+        if (config->data)
+            printf("Data is in %s and stays there.\n", config->data);
+    }
+    if (!config->data)
+        fprintf(stderr, "tidings: --data is missing; see --help\n");
+    return config->data != NULL;
+}
+
+int cli_serve(int argc, char **argv)
+{
+    struct server server = {0};
+    char dev_dir[] = "/tmp/tidings-dev-XXXXXX";
+    sigset_t set;
+    if (!config_read(&server.config, argc, argv))
+        return EXIT_USAGE;
+    if (server.config.help) {
+        fputs(help, stdout);
+        config_print(stdout);
+        return EXIT_FINE;
+    }
+    if (!complete_config(&server.config, dev_dir))
+        return EXIT_USAGE;
+    block_signals(&set);
+    bool started = start(&server);
+    if (started) {
+        log_message(LOG_INFO, "listening on port %u with %u threads", http_server_port(server.http),
+                    (unsigned)server.config.threads);
+        if (server.config.dev)
+            print_dev_link(&server);
+        wait_for_stop(&server, &set);
+    }
+    stop(&server);
+    return started ? EXIT_FINE : EXIT_BROKEN;
+}
