@@ -37,8 +37,9 @@ extern "C" {
 /* ---- Errors -------------------------------------------------------------------------------- */
 
 /*
- * name, stable code, text. An operation that fails has changed nothing, with one exception:
- * UNCERTAIN, where the engine cannot know.
+ * name, stable code, text. An operation that fails has changed nothing, with two exceptions:
+ * UNCERTAIN, where it may have or the answer could not be made, and DELETED, if the post was deleted
+ * between the change and the answer.
  */
 #define TIDINGS_ERRORS(X)                                                           \
     X(OK, "ok", "done")                                                             \
@@ -102,6 +103,7 @@ struct tidings_settings {
 struct tidings_options {
     const char *dir; /* data directory, made if missing */
     struct tidings_settings settings;
+    bool rebuild; /* make the authors' lists anew from their posts, if they are damaged */
     /* The time in ms since 1970; NULL is the system's clock. Called from any thread. */
     int64_t (*clock)(void *ctx);
     void *clock_ctx;
@@ -141,9 +143,10 @@ struct tidings_page {
  * kind, writes?, union member of its arguments, union member of its answer.
  *
  *   FOLLOW           changed, following, mutual
- *   UNFOLLOW         changed, following, purged; purge_inbox works also when not following (any
- * more) PROFILE_SET      name and avatar, each only if its `p` is not NULL PUBLISH, EDIT    the
- * post; EDIT changes what has a `p` that is not NULL DELETE           by the author or an admin
+ *   UNFOLLOW         changed, following, purged; purge_inbox works also when not following any more
+ *   PROFILE_SET      name and avatar, each only if its `p` is not NULL
+ *   PUBLISH, EDIT    the post; EDIT changes what has a `p` that is not NULL
+ *   DELETE           by the author or an admin
  *   OPEN             the post, and the viewer's unread counts: in all and of its author
  *   MARK_READ        post_ids; or up_to, with author_id or for all authors
  *   MARK_UNREAD      post_ids
@@ -183,6 +186,7 @@ enum tidings_op_kind {
 #define X(name, writes, args, answer) TIDINGS_OP_##name,
     TIDINGS_OPS(X)
 #undef X
+        TIDINGS_OP_COUNT
 };
 
 struct tidings_answer;
@@ -460,7 +464,7 @@ struct tidings_call {
 /*
  * Opens the data directory for this process alone; starts the writer thread. Any number of engines
  * may be open in a process, each on its own directory. On failure *message, if wanted, is a static
- * text with the detail.
+ * text with the detail; for INVALID the name of the setting out of range, or "dir".
  */
 TIDINGS_API enum tidings_err tidings_open(const struct tidings_options *options,
                                           struct tidings **engine, const char **message);
@@ -494,7 +498,7 @@ struct tidings_stats {
     uint64_t commit_us;    /* time in commits, in all */
     uint64_t batch_size[TIDINGS_STATS_BUCKETS];
     uint64_t commit_time_us[TIDINGS_STATS_BUCKETS];
-    uint64_t data_bytes; /* of the data file in use */
+    uint64_t data_bytes; /* of the data file, free pages included */
     uint64_t newest_id;
 };
 

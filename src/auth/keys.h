@@ -7,14 +7,17 @@
  *
  * Two sources, which can be combined:
  *
- *   TIDINGS_JWT_SECRET     one HS256 secret a line, each at least 32 bytes, without kid. The first
- * one signs. Lines, since a secret may well have a comma in it but no line break; blank lines are
- * skipped, so the output of a command can be used as it is. TIDINGS_JWT_KEYS_FILE  {"keys":
- * [{"kid": "2024a", "alg": "HS256", "secret": "<base64url>"},
- *                                    {"kid": "idp", "alg": "EdDSA", "public_key": "<PEM, or
- * base64url of the 32 bytes>", "not_before": 1700000000, "not_after": 1800000000}]} kid may be
- * missing; the times are seconds since 1970, may be missing, and not_after is the first second in
- * which the key does not hold.
+ *   TIDINGS_JWT_SECRET: one HS256 secret a line, each at least 32 bytes, without kid. The first one
+ *   signs. Lines, since a secret may well have a comma in it but no line break; blank lines are
+ *   skipped, so the output of a command can be used as it is.
+ *
+ *   TIDINGS_JWT_KEYS_FILE: a JSON file,
+ *     {"keys": [
+ *       {"kid": "2024a", "alg": "HS256", "secret": "<base64url>"},
+ *       {"kid": "idp", "alg": "EdDSA", "public_key": "<PEM, or base64url of the 32 bytes>",
+ *        "not_before": 1700000000, "not_after": 1800000000}]}
+ *   kid may be missing; the times are seconds since 1970, may be missing, and not_after is the first
+ *   second in which the key does not hold.
  *
  * Messages name the entry, never the secret.
  */

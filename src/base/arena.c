@@ -93,7 +93,7 @@ void arena_clear(struct arena *arena)
 {
     if (!arena->blocks)
         return;
-    /* The newest block is the largest: what was enough once will be enough again. */
+    /* The newest block is mostly the largest: what was enough once will be enough again. */
     free_from(arena->blocks->next);
     arena->blocks->next = NULL;
     arena->total = arena->blocks->size;

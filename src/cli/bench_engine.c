@@ -247,6 +247,17 @@ static void fill_fans(struct bench *bench)
     print_usage("follow the big author", from, bench->fans);
 }
 
+static void fill_names(struct bench *bench)
+{
+    struct pool *pool = pool_new();
+    for (uint64_t user = 1; user <= bench->users; user++)
+        submit(bench, pool,
+               (struct tidings_op){.kind = TIDINGS_OP_PROFILE_SET,
+                                   .user_id = user,
+                                   .u.profile.name = {"An ordinary name", 16}});
+    pool_free(pool);
+}
+
 static struct tidings_op publish_op(uint64_t author)
 {
     static const char body[] =
@@ -285,6 +296,7 @@ static void fill(struct bench *bench)
     fill_follows(bench);
     printf("%-34s %8.1f bytes on disk a pair\n", "size",
            (double)file_bytes(bench) / (double)(bench->users * bench->followed));
+    fill_names(bench);
     fill_fans(bench);
     fill_posts(bench);
 }

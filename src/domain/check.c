@@ -4,6 +4,9 @@
 #include "base/utf8.h"
 #include "domain/ids.h"
 
+/* More users than can be online at one server. */
+enum { AMONG_MAX = 1000000 };
+
 static bool is_id(uint64_t id)
 {
     return id >= 1 && id <= TIDINGS_ID_MAX;
@@ -57,6 +60,8 @@ static const char *check_among(const struct tidings_op *op)
     const uint64_t *ids = op->u.among.user_ids;
     if (!is_id(op->u.among.author_id))
         return "author_id";
+    if (op->u.among.n_user_ids > AMONG_MAX || (op->u.among.n_user_ids && !ids))
+        return "user_ids";
     for (size_t i = 0; i < op->u.among.n_user_ids; i++)
         if (!is_id(ids[i]) || (i && ids[i] <= ids[i - 1]))
             return "user_ids";
@@ -177,13 +182,15 @@ static const char *check_args(const struct tidings_op *op, const struct tidings_
     case TIDINGS_OP_BADGE:
     case TIDINGS_OP_UNREAD:
         return NULL;
+    case TIDINGS_OP_COUNT:
+        break;
     }
     return "op";
 }
 
 const char *check_op(const struct tidings_op *op, const struct tidings_settings *settings)
 {
-    if ((unsigned)op->kind > TIDINGS_OP_EVENTS)
+    if ((unsigned)op->kind >= TIDINGS_OP_COUNT)
         return "op";
     if (!is_id(op->user_id))
         return "viewer";

@@ -7,7 +7,7 @@
 
 /*
  * NULL if the operation is well formed, else the name of the argument at fault, as the HTTP API has it.
- * Arguments are looked at in the order in which they stand in the struct.
+ * The viewer comes first, then the role, then the arguments in the order in which they stand in the struct.
  */
 const char *check_op(const struct tidings_op *op, const struct tidings_settings *settings);
 

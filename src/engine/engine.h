@@ -15,7 +15,7 @@ struct engine;
 struct engine_vtable {
     /*
      * Begins a change. Calls call->done once, from any thread, now or later, with call->err set: OK
-     * means durable. Never blocks: too much to do is BUSY.
+     * means durable. Does not wait for the disk: too much to do is BUSY.
      */
     void (*submit)(struct engine *engine, struct tidings_call *call);
 

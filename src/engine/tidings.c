@@ -97,11 +97,14 @@ enum tidings_err tidings_open(const struct tidings_options *options, struct tidi
         return TIDINGS_INVALID;
     }
     struct tidings *tidings = calloc(1, sizeof *tidings);
-    if (!tidings)
-        return TIDINGS_NO_MEMORY;
-    tidings->settings = options->settings;
-    enum tidings_err err = engine_local_open(options, &tidings->engine, message);
+    enum tidings_err err = tidings ? TIDINGS_OK : TIDINGS_NO_MEMORY;
+    if (!err) {
+        tidings->settings = options->settings;
+        err = engine_local_open(options, &tidings->engine, message);
+    }
     if (err) {
+        if (!*message)
+            *message = tidings_err_text(err);
         free(tidings);
         return err;
     }
@@ -145,7 +148,8 @@ enum tidings_err tidings_finish(struct tidings *tidings, struct tidings_call *ca
         answer->err = tidings->engine->vtable->answer(tidings->engine, call, answer, arena);
     if (answer->err)
         memset(&answer->u, 0, sizeof answer->u);
-    answer->field = call->field;
+    if (answer->err == TIDINGS_INVALID)
+        answer->field = call->field;
     return answer->err;
 }
 

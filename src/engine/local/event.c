@@ -9,8 +9,7 @@
 /* The least id that is still young enough. */
 static uint64_t oldest_kept(const struct view *view)
 {
-    int64_t kept_ms = (int64_t)view->settings->event_days * 24 * 60 * 60 * 1000;
-    return id_floor(view->now_ms - kept_ms + 1);
+    return view_oldest_id(view, (int64_t)view->settings->event_days * 24 * 60 * 60 * 1000);
 }
 
 static uint64_t later(uint64_t a, uint64_t b)

@@ -17,23 +17,23 @@ struct slots {
     struct slot at[];
 };
 
-/* Memory that readers older than `version` may still look at. */
+/* Memory that readers who came in up to that epoch may still look at. */
 struct retired {
     struct retired *next;
     void *memory;
-    uint64_t version;
+    uint64_t epoch;
 };
 
 struct heads_reader {
     struct heads_reader *next;
-    _Atomic uint64_t version; /* IDLE, or no newer than the snapshot it reads */
+    _Atomic uint64_t epoch; /* IDLE, or the one it came in */
 };
 
 #define IDLE UINT64_MAX
 
 struct heads {
     _Atomic(struct slots *) slots;
-    _Atomic uint64_t committed;
+    _Atomic uint64_t epoch; /* counts transactions, committed or not */
     _Atomic(struct heads_reader *) readers;
     size_t used;                       /* slots taken */
     struct retired *oldest, *youngest; /* in the order of their versions */
@@ -92,12 +92,15 @@ void heads_each(const struct heads *heads, void (*visit)(const struct head *newe
 /* ---- Retiring ------------------------------------------------------------------------------- */
 
 /* If memory is too short to remember it, it is never freed: readers come first. */
-static void retire(struct heads *heads, const void *memory, uint64_t version)
+static void retire(struct heads *heads, const void *memory)
 {
     struct retired *retired = memory ? malloc(sizeof *retired) : NULL;
     if (!retired)
         return;
-    *retired = (struct retired){.memory = (void *)(uintptr_t)memory, .version = version};
+    *retired = (struct retired){
+        .memory = (void *)(uintptr_t)memory,
+        .epoch = atomic_load_explicit(&heads->epoch, memory_order_relaxed),
+    };
     if (heads->youngest)
         heads->youngest->next = retired;
     else
@@ -106,40 +109,33 @@ static void retire(struct heads *heads, const void *memory, uint64_t version)
 }
 
 /* What `gone` has and `kept`, which may be NULL, does not share. */
-static void retire_version(struct heads *heads, const struct head *gone, const struct head *kept,
-                           uint64_t version)
+static void retire_version(struct heads *heads, const struct head *gone, const struct head *kept)
 {
     if (!gone)
         return;
     if (!kept || kept->ids != gone->ids)
-        retire(heads, gone->ids, version);
+        retire(heads, gone->ids);
     if (!kept || kept->deleted != gone->deleted)
-        retire(heads, gone->deleted, version);
+        retire(heads, gone->deleted);
     if (!kept || kept->deleted_sorted != gone->deleted_sorted)
-        retire(heads, gone->deleted_sorted, version);
-    retire(heads, gone, version);
+        retire(heads, gone->deleted_sorted);
+    retire(heads, gone);
 }
 
 /*
- * A reader announces a version it knows to be committed before it takes its snapshot, so its
- * snapshot is no older. One that announces after we have looked takes a snapshot of now at least.
+ * A transaction ends in a new epoch. Whoever comes in from then on takes a snapshot that is no older, and finds
+ * nothing of what was retired before: a reader announces its epoch before it takes its snapshot.
  */
-static uint64_t oldest_reader(const struct heads *heads)
+static void next_epoch(struct heads *heads)
 {
-    uint64_t oldest = atomic_load(&heads->committed);
-    struct heads_reader *reader = atomic_load(&heads->readers);
+    uint64_t oldest = atomic_fetch_add(&heads->epoch, 1) + 1;
+    struct heads_reader *reader = heads->oldest ? atomic_load(&heads->readers) : NULL;
     for (; reader; reader = reader->next) {
-        uint64_t version = atomic_load(&reader->version);
-        if (version < oldest)
-            oldest = version;
+        uint64_t epoch = atomic_load(&reader->epoch);
+        if (epoch < oldest)
+            oldest = epoch;
     }
-    return oldest;
-}
-
-static void reclaim(struct heads *heads)
-{
-    uint64_t limit = heads->oldest ? oldest_reader(heads) : 0;
-    while (heads->oldest && heads->oldest->version <= limit) {
+    while (heads->oldest && heads->oldest->epoch < oldest) {
         struct retired *retired = heads->oldest;
         heads->oldest = retired->next;
         if (!heads->oldest)
@@ -154,7 +150,7 @@ struct heads_reader *heads_reader_new(struct heads *heads)
     struct heads_reader *reader = malloc(sizeof *reader);
     if (!reader)
         return NULL;
-    atomic_init(&reader->version, IDLE);
+    atomic_init(&reader->epoch, IDLE);
     reader->next = atomic_load(&heads->readers);
     while (!atomic_compare_exchange_weak(&heads->readers, &reader->next, reader))
         ;
@@ -163,12 +159,14 @@ struct heads_reader *heads_reader_new(struct heads *heads)
 
 void heads_enter(struct heads *heads, struct heads_reader *reader)
 {
-    atomic_store(&reader->version, atomic_load(&heads->committed));
+    atomic_store(&reader->epoch, atomic_load(&heads->epoch));
+    /* Seen before the snapshot is taken, which LMDB does with plain loads. */
+    atomic_thread_fence(memory_order_seq_cst);
 }
 
 void heads_leave(struct heads_reader *reader)
 {
-    atomic_store_explicit(&reader->version, IDLE, memory_order_release);
+    atomic_store_explicit(&reader->epoch, IDLE, memory_order_release);
 }
 
 /* ---- Making versions ------------------------------------------------------------------------ */
@@ -181,7 +179,7 @@ static struct slots *slots_new(size_t n)
     return slots;
 }
 
-static bool grow_slots(struct heads *heads, uint64_t version)
+static bool grow_slots(struct heads *heads)
 {
     struct slots *old = atomic_load_explicit(&heads->slots, memory_order_relaxed);
     struct slots *grown = slots_new((old->mask + 1) * 2);
@@ -195,20 +193,20 @@ static bool grow_slots(struct heads *heads, uint64_t version)
         atomic_init(&slot->author, author);
         atomic_init(&slot->newest, atomic_load_explicit(&old->at[i].newest, memory_order_relaxed));
     }
-    retire(heads, old, version);
+    retire(heads, old);
     atomic_store_explicit(&heads->slots, grown, memory_order_release);
     return true;
 }
 
 /* The author's slot, made if need be; NULL if memory is short. */
-static struct slot *claim_slot(struct heads *heads, uint64_t author, uint64_t version)
+static struct slot *claim_slot(struct heads *heads, uint64_t author)
 {
     struct slots *slots = atomic_load_explicit(&heads->slots, memory_order_relaxed);
     struct slot *slot = find_slot(slots, author);
     if (atomic_load_explicit(&slot->author, memory_order_relaxed))
         return slot;
     if ((heads->used + 1) * 2 > slots->mask + 1) {
-        if (!grow_slots(heads, version))
+        if (!grow_slots(heads))
             return NULL;
         slot = find_slot(atomic_load_explicit(&heads->slots, memory_order_relaxed), author);
     }
@@ -231,26 +229,40 @@ static bool remember_touched(struct heads *heads, struct head *head)
     return true;
 }
 
-/* A copy of the newest version, to be changed and then shown with publish_version. */
-static struct head *copy_version(struct slot *slot, uint64_t author, uint64_t version)
+/*
+ * The author's version of the transaction under way, made if need be. It may be changed: no reader looks at more
+ * than its number and its predecessor.
+ */
+static struct head *own_version(struct heads *heads, struct slot *slot, uint64_t author,
+                                uint64_t version)
 {
-    struct head *copy = malloc(sizeof *copy);
-    if (!copy)
-        return NULL;
     struct head *newest = atomic_load_explicit(&slot->newest, memory_order_relaxed);
+    if (newest && newest->version == version)
+        return newest;
+    struct head *copy = malloc(sizeof *copy);
+    if (!copy || !remember_touched(heads, copy)) {
+        free(copy);
+        return NULL;
+    }
     *copy = newest ? *newest : empty_head;
     copy->author = author;
     copy->version = version;
     copy->prev = newest;
+    atomic_store_explicit(&slot->newest, copy, memory_order_release);
     return copy;
 }
 
-static bool publish_version(struct heads *heads, struct slot *slot, struct head *head)
+/* Shows the change to whoever will read this version: the store is what their load pairs with. */
+static void publish(struct slot *slot, struct head *head)
 {
-    if (!remember_touched(heads, head))
-        return false;
     atomic_store_explicit(&slot->newest, head, memory_order_release);
-    return true;
+}
+
+/* Frees an array that has been replaced, unless the version before still has it. */
+static void drop_array(const void *old, const void *before)
+{
+    if (old != before)
+        free((void *)(uintptr_t)old);
 }
 
 /* Arrays have room for a power of two, so that it follows from the count. */
@@ -278,112 +290,124 @@ static void *room_for_one(const void *array, uint32_t n, size_t size)
 
 bool heads_add_post(struct heads *heads, uint64_t author, uint64_t version, uint64_t id)
 {
-    struct slot *slot = claim_slot(heads, author, version);
-    struct head *head = slot ? copy_version(slot, author, version) : NULL;
+    struct slot *slot = claim_slot(heads, author);
+    struct head *head = slot ? own_version(heads, slot, author, version) : NULL;
     uint64_t *ids = head ? room_for_one(head->ids, head->n_posts, sizeof *ids) : NULL;
-    if (!ids) {
-        free(head);
+    if (!ids)
         return false;
-    }
-    bool grown = ids != head->ids;
+    if (ids != head->ids)
+        drop_array(head->ids, head->prev ? head->prev->ids : NULL);
     ids[head->n_posts++] = id;
     head->ids = ids;
     head->last_id = id;
-    if (publish_version(heads, slot, head))
-        return true;
-    if (grown)
-        free(ids);
-    free(head);
-    return false;
+    publish(slot, head);
+    return true;
 }
 
-/* A new sorted array with one number more. */
-static uint32_t *insert_sorted(const struct head *head, uint32_t number)
+/* Room for one more in the sorted array. It is changed in its middle, so it is not shared: the first time in a
+ * transaction it is copied. */
+static uint32_t *own_sorted(const struct head *head)
 {
-    uint32_t at = head_deleted_below(head, number);
-    uint32_t *sorted = malloc(((size_t)head->n_deleted + 1) * sizeof *sorted);
-    if (!sorted)
-        return NULL;
-    if (head->n_deleted) {
-        memcpy(sorted, head->deleted_sorted, at * sizeof *sorted);
-        memcpy(sorted + at + 1, head->deleted_sorted + at, (head->n_deleted - at) * sizeof *sorted);
-    }
-    sorted[at] = number;
-    return sorted;
+    const uint32_t *shared = head->prev ? head->prev->deleted_sorted : NULL;
+    uint32_t n = head->n_deleted;
+    if (head->deleted_sorted && head->deleted_sorted != shared && n < room_for(n))
+        return (uint32_t *)(uintptr_t)head->deleted_sorted;
+    uint32_t *copy = malloc(room_for(n + 1) * sizeof *copy);
+    if (copy && n)
+        memcpy(copy, head->deleted_sorted, n * sizeof *copy);
+    return copy;
 }
 
 bool heads_add_deletion(struct heads *heads, uint64_t author, uint64_t version, uint32_t number)
 {
-    struct slot *slot = claim_slot(heads, author, version);
-    struct head *head = slot ? copy_version(slot, author, version) : NULL;
-    uint32_t *sorted = head ? insert_sorted(head, number) : NULL;
+    struct slot *slot = claim_slot(heads, author);
+    struct head *head = slot ? own_version(heads, slot, author, version) : NULL;
+    if (!head)
+        return false;
+    const struct head *prev = head->prev ? head->prev : &empty_head;
+    uint32_t *sorted = own_sorted(head);
     uint32_t *deleted =
         sorted ? room_for_one(head->deleted, head->n_deleted, sizeof *deleted) : NULL;
-    bool grown = deleted && deleted != head->deleted;
-    if (deleted) {
-        deleted[head->n_deleted++] = number;
-        head->deleted = deleted;
-        head->deleted_sorted = sorted;
-        if (publish_version(heads, slot, head))
-            return true;
+    if (!deleted) {
+        if (sorted != head->deleted_sorted)
+            free(sorted);
+        return false;
     }
-    if (grown)
-        free(deleted);
-    free(sorted);
-    free(head);
-    return false;
+    if (sorted != head->deleted_sorted)
+        drop_array(head->deleted_sorted, prev->deleted_sorted);
+    if (deleted != head->deleted)
+        drop_array(head->deleted, prev->deleted);
+    head->deleted = deleted;
+    head->deleted_sorted = sorted;
+    uint32_t at = head_deleted_below(head, number);
+    memmove(sorted + at + 1, sorted + at, (head->n_deleted - at) * sizeof *sorted);
+    sorted[at] = number;
+    deleted[head->n_deleted++] = number;
+    publish(slot, head);
+    return true;
+}
+
+static void free_newest(const struct head *newest, void *ctx)
+{
+    (void)ctx;
+    free((void *)(uintptr_t)newest->ids);
+    free((void *)(uintptr_t)newest->deleted);
+    free((void *)(uintptr_t)newest->deleted_sorted);
+    free((void *)(uintptr_t)newest);
+}
+
+static bool copy_array(const void *from, uint32_t n, size_t size, const void *to)
+{
+    void *copy = malloc(room_for(n) * size);
+    if (copy && n)
+        memcpy(copy, from, n * size);
+    *(void **)(uintptr_t)to = copy;
+    return copy != NULL;
 }
 
 bool heads_load(struct heads *heads, const struct head *from)
 {
-    struct slot *slot = claim_slot(heads, from->author, 0);
-    struct head *head = slot ? copy_version(slot, from->author, 0) : NULL;
+    struct slot *slot = claim_slot(heads, from->author);
+    struct head *head = slot ? malloc(sizeof *head) : NULL;
     if (!head)
         return false;
-    uint64_t *ids = malloc(room_for(from->n_posts) * sizeof *ids);
-    uint32_t *deleted = malloc(room_for(from->n_deleted) * sizeof *deleted);
-    uint32_t *sorted = malloc(room_for(from->n_deleted) * sizeof *sorted);
-    if (!ids || !deleted || !sorted) {
-        free(ids);
-        free(deleted);
-        free(sorted);
-        free(head);
+    *head = *from;
+    head->version = 0;
+    head->prev = NULL;
+    head->last_id = from->n_posts ? from->ids[from->n_posts - 1] : 0;
+    bool ok = copy_array(from->ids, from->n_posts, sizeof *from->ids, &head->ids);
+    ok = copy_array(from->deleted, from->n_deleted, sizeof *from->deleted, &head->deleted) && ok;
+    ok = copy_array(from->deleted_sorted, from->n_deleted, sizeof *from->deleted_sorted,
+                    &head->deleted_sorted) &&
+         ok;
+    if (!ok) {
+        free_newest(head, NULL);
         return false;
     }
-    memcpy(ids, from->ids, from->n_posts * sizeof *ids);
-    memcpy(deleted, from->deleted, from->n_deleted * sizeof *deleted);
-    memcpy(sorted, from->deleted_sorted, from->n_deleted * sizeof *sorted);
-    head->ids = ids;
-    head->deleted = deleted;
-    head->deleted_sorted = sorted;
-    head->n_posts = from->n_posts;
-    head->n_deleted = from->n_deleted;
-    head->last_id = from->n_posts ? ids[from->n_posts - 1] : 0;
-    atomic_store_explicit(&slot->newest, head, memory_order_release);
+    publish(slot, head);
     return true;
 }
 
 /* ---- The end of a transaction --------------------------------------------------------------- */
 
-void heads_commit(struct heads *heads, uint64_t version)
+void heads_commit(struct heads *heads)
 {
-    atomic_store(&heads->committed, version);
     for (size_t i = 0; i < heads->n_touched; i++)
-        retire_version(heads, heads->touched[i]->prev, heads->touched[i], version);
+        retire_version(heads, heads->touched[i]->prev, heads->touched[i]);
     heads->n_touched = 0;
-    reclaim(heads);
+    next_epoch(heads);
 }
 
-void heads_abort(struct heads *heads, uint64_t version)
+void heads_abort(struct heads *heads)
 {
     struct slots *slots = atomic_load_explicit(&heads->slots, memory_order_relaxed);
     while (heads->n_touched) {
         struct head *head = heads->touched[--heads->n_touched];
-        struct slot *slot = find_slot(slots, head->author);
         struct head *prev = (struct head *)(uintptr_t)head->prev;
-        atomic_store_explicit(&slot->newest, prev, memory_order_release);
-        retire_version(heads, head, prev, version);
+        publish(find_slot(slots, head->author), prev);
+        retire_version(heads, head, prev);
     }
+    next_epoch(heads);
 }
 
 /* ---- Life ----------------------------------------------------------------------------------- */
@@ -399,15 +423,6 @@ struct heads *heads_new(void)
     }
     atomic_init(&heads->slots, slots);
     return heads;
-}
-
-static void free_newest(const struct head *newest, void *ctx)
-{
-    (void)ctx;
-    free((void *)(uintptr_t)newest->ids);
-    free((void *)(uintptr_t)newest->deleted);
-    free((void *)(uintptr_t)newest->deleted_sorted);
-    free((void *)(uintptr_t)newest);
 }
 
 void heads_free(struct heads *heads)

@@ -3,14 +3,14 @@
  * The authors' heads in memory: every author's post ids and deletions, 8 bytes a post. They answer
  * "what has this author published" at the speed of memory, for any snapshot that a reader can have.
  *
- * A head never changes. A publishing or deleting makes a new version, stamped with the number of
- * the transaction that does it and linked to the version before; a reader walks to the newest
- * version that its snapshot knows. So an answer mixes no two moments, no reader ever waits or tries
- * again, and an aborted transaction just takes its versions back. Versions share their arrays: both
- * only ever grow at the end.
+ * A committed head never changes. A publishing or deleting makes a new version, stamped with the
+ * number of the transaction that does it and linked to the version before; a reader walks to the
+ * newest version that its snapshot knows. So an answer mixes no two moments, no reader ever waits or
+ * tries again, and an aborted transaction just takes its versions back. Versions share the arrays
+ * that only grow at their end.
  *
  * One writer at a time. What a version supersedes is freed when no reader can reach it any more:
- * readers announce the version they read at, the writer frees what is older than all of them.
+ * readers announce the epoch they came in, the writer frees what was retired before all of them came.
  */
 #ifndef LOCAL_HEADS_H
 #define LOCAL_HEADS_H
@@ -56,10 +56,10 @@ bool heads_load(struct heads *heads, const struct head *from);
 bool heads_add_post(struct heads *heads, uint64_t author, uint64_t version, uint64_t id);
 bool heads_add_deletion(struct heads *heads, uint64_t author, uint64_t version, uint32_t number);
 
-/* After the transaction's commit: frees what nobody can reach. After its abort: takes its versions
- * back first. */
-void heads_commit(struct heads *heads, uint64_t version);
-void heads_abort(struct heads *heads, uint64_t version);
+/* After the transaction's commit; after its abort, which takes its versions back. Both free what no
+ * reader can reach any more. */
+void heads_commit(struct heads *heads);
+void heads_abort(struct heads *heads);
 
 /* Calls back for every author that has a head. */
 void heads_each(const struct heads *heads, void (*visit)(const struct head *newest, void *ctx),

@@ -12,7 +12,6 @@
 /* Rows of one user in TABLE_USER, by the byte behind the user id. */
 enum user_row {
     ROW_HISTORY = 'h', /* + ~stamp, ~post: newest first */
-    ROW_NAME = 'n',    /* the profile */
     ROW_INBOX = 'p',   /* + author: pair with delivered posts */
     ROW_OUTSIDE = 'q', /* + author: pair without, where something was read all the same */
     ROW_READMAP = 'r', /* + author, chunk: 64 posts' read state */
@@ -55,7 +54,7 @@ static inline void key_add_u32(struct key *key, uint32_t value)
     key->n += 4;
 }
 
-/* TABLE_POST, TABLE_BODY, TABLE_EVENT, TABLE_TODO; and the prefix of one user's or author's rows.
+/* TABLE_PROFILE, TABLE_POST, TABLE_BODY, TABLE_EVENT, TABLE_TODO; and the prefix of one user's or author's rows.
  */
 static inline struct key key_id(uint64_t id)
 {

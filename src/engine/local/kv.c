@@ -76,7 +76,7 @@ static enum tidings_err take_lock(struct kv *kv, const char *dir, const char **m
 static int open_tables(struct kv *kv)
 {
     static const char *const names[TABLE_COUNT] = {
-#define X(table, name) [TABLE_##table] = name,
+#define X(table, name, near) [TABLE_##table] = name,
         KV_TABLES(X)
 #undef X
     };
@@ -238,9 +238,13 @@ enum tidings_err kv_reader_start(struct kv_txn *txn)
     if (rc)
         return translate(rc);
     rc = renew_cursors(txn);
-    txn->err = translate(rc);
+    if (rc) {
+        mdb_txn_reset(txn->handle);
+        return translate(rc);
+    }
+    txn->err = TIDINGS_OK;
     txn->version = mdb_txn_id(txn->handle);
-    return txn->err;
+    return TIDINGS_OK;
 }
 
 void kv_reader_stop(struct kv_txn *txn)
@@ -282,14 +286,27 @@ static struct bytes bytes_of(const MDB_val *val)
     return (struct bytes){val->mv_data, val->mv_size};
 }
 
+/* A cursor looks first at the page it is on. That helps where the next row wanted is near, and costs where it is
+ * not: docs/decisions/0008. */
+static int get(struct kv_txn *txn, enum table table, MDB_val *k, MDB_val *v)
+{
+    static const bool is_near[TABLE_COUNT] = {
+#define X(table, name, near) [TABLE_##table] = near,
+        KV_TABLES(X)
+#undef X
+    };
+    if (!is_near[table])
+        return mdb_get(txn->handle, txn->kv->dbi[table], k, v);
+    MDB_cursor *cursor = cursor_of(txn, &txn->getter[table], table);
+    return cursor ? mdb_cursor_get(cursor, k, v, MDB_SET) : MDB_NOTFOUND;
+}
+
 bool kv_get(struct kv_txn *txn, enum table table, const struct key *key, struct bytes *value)
 {
     MDB_val k = val_of(key), v;
-    /* A cursor looks first at the page it is on: rows of one user lie side by side. */
-    MDB_cursor *cursor = cursor_of(txn, &txn->getter[table], table);
-    if (!cursor)
+    if (txn->err)
         return false;
-    int rc = mdb_cursor_get(cursor, &k, &v, MDB_SET);
+    int rc = get(txn, table, &k, &v);
     if (rc == MDB_NOTFOUND)
         return false;
     if (rc) {

@@ -16,21 +16,22 @@
 
 #include "tidings.h"
 
-/* table, name in the file */
-#define KV_TABLES(X)        \
-    X(META, "meta")         \
-    X(USER, "user")         \
-    X(FOLLOWER, "follower") \
-    X(AUTHOR, "author")     \
-    X(POST, "post")         \
-    X(BODY, "body")         \
-    X(EVENT, "event")       \
-    X(TODO, "todo")         \
-    X(ONCE, "once")         \
-    X(ONCE_AGE, "once_age")
+/* table, name in the file, whether rows wanted together lie together */
+#define KV_TABLES(X)               \
+    X(META, "meta", true)          \
+    X(USER, "user", true)          \
+    X(PROFILE, "profile", false)   \
+    X(FOLLOWER, "follower", false) \
+    X(AUTHOR, "author", false)     \
+    X(POST, "post", false)         \
+    X(BODY, "body", false)         \
+    X(EVENT, "event", false)       \
+    X(TODO, "todo", false)         \
+    X(ONCE, "once", false)         \
+    X(ONCE_AGE, "once_age", false)
 
 enum table {
-#define X(table, name) TABLE_##table,
+#define X(table, name, near) TABLE_##table,
     KV_TABLES(X)
 #undef X
         TABLE_COUNT
@@ -69,7 +70,7 @@ enum tidings_err kv_open(const char *dir, size_t map_bytes, unsigned readers, st
                          const char **message);
 void kv_close(struct kv *kv);
 
-/* Bytes of the data file in use. */
+/* Bytes of the data file, pages free for reuse included. */
 uint64_t kv_used_bytes(struct kv *kv);
 
 /* One write transaction at a time. Commit answers the sticky error if there is one; either way, and

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
+#include "domain/ids.h"
 #include "engine/local/local.h"
 
 enum { FORMAT = 1 };
@@ -31,8 +32,9 @@ uint64_t load_last_id(struct kv_txn *txn)
 {
     struct key key = key_meta("last_id");
     struct bytes value;
+    /* Before the first change too there is a token that says "up to now". */
     if (!kv_get(txn, TABLE_META, &key, &value))
-        return 0;
+        return ID_STEP;
     if (value.n != ID_BYTES) {
         kv_fail(txn, TIDINGS_CORRUPT);
         return 0;
@@ -177,7 +179,7 @@ enum tidings_err load_heads(struct local *local, const char **message)
     if (!err)
         err = finish_list(local, &list);
     if (err == TIDINGS_CORRUPT)
-        *message = "an author's list of posts is damaged";
+        *message = "an author's list of posts is damaged; verify --repair makes the lists anew";
     kv_abort(&txn);
     free(list.ids);
     free(list.deleted);

@@ -63,8 +63,8 @@ static enum tidings_err refuse(struct view *view, struct reply *reply)
 static enum tidings_err recall(struct view *view, struct reply *reply)
 {
     struct once_record record;
-    if (!once_find(view, reply->op, &record))
-        return TIDINGS_CORRUPT;
+    if (!once_get(view, reply->op, &record))
+        return TIDINGS_UNCERTAIN;
     reply->answer->stored = view_text(view, reply->arena, record.answer);
     return TIDINGS_OK;
 }
@@ -86,19 +86,17 @@ static enum tidings_err local_answer(struct engine *engine, const struct tidings
     if (!err)
         err = view->txn->err;
     snapshot_return(local, snapshot);
-    return err;
+    /* The change is made, and only its answer could not be. */
+    bool changed = !call->err && op_writes(call->op->kind);
+    return changed && (err == TIDINGS_CORRUPT || err == TIDINGS_NO_MEMORY) ? TIDINGS_UNCERTAIN
+                                                                           : err;
 }
 
 static void local_stats(struct engine *engine, struct tidings_stats *stats)
 {
     struct local *local = (struct local *)engine;
-    struct snapshot *snapshot;
     writer_stats(local, stats);
     stats->data_bytes = kv_used_bytes(local->kv);
-    if (snapshot_take(local, NULL, &snapshot))
-        return;
-    stats->newest_id = snapshot->view.last_id;
-    snapshot_return(local, snapshot);
 }
 
 /* ---- Life ----------------------------------------------------------------------------------- */
@@ -126,18 +124,33 @@ static const struct engine_vtable local_vtable = {
     .close = local_close,
 };
 
-static enum tidings_err start(struct local *local, const char *dir, const char **message)
+static enum tidings_err load(struct local *local, bool rebuild, const char **message)
+{
+    enum tidings_err err = load_heads(local, message);
+    if (err != TIDINGS_CORRUPT || !rebuild)
+        return err;
+    err = rebuild_lists(local);
+    if (err)
+        return err;
+    /* What was loaded before the damage was found goes with the heads. */
+    heads_free(local->heads);
+    local->heads = heads_new();
+    return local->heads ? load_heads(local, message) : TIDINGS_NO_MEMORY;
+}
+
+static enum tidings_err start(struct local *local, const struct tidings_options *options,
+                              const char **message)
 {
     size_t map_bytes = (size_t)local->settings.map_mb << 20;
     local->heads = heads_new();
     if (!local->heads)
         return TIDINGS_NO_MEMORY;
-    enum tidings_err err =
-        kv_open(dir, map_bytes, (unsigned)local->settings.readers_max, &local->kv, message);
+    enum tidings_err err = kv_open(options->dir, map_bytes, (unsigned)local->settings.readers_max,
+                                   &local->kv, message);
     if (!err)
         err = load_format(local, message);
     if (!err)
-        err = load_heads(local, message);
+        err = load(local, options->rebuild, message);
     return err ? err : writer_start(local);
 }
 
@@ -145,7 +158,6 @@ enum tidings_err engine_local_open(const struct tidings_options *options, struct
                                    const char **message)
 {
     struct local *local = calloc(1, sizeof *local);
-    *message = tidings_err_text(TIDINGS_NO_MEMORY);
     if (!local)
         return TIDINGS_NO_MEMORY;
     local->engine.vtable = &local_vtable;
@@ -153,7 +165,7 @@ enum tidings_err engine_local_open(const struct tidings_options *options, struct
     local->clock = options->clock ? options->clock : system_clock;
     local->clock_ctx = options->clock_ctx;
     readers_init(&local->readers);
-    enum tidings_err err = start(local, options->dir, message);
+    enum tidings_err err = start(local, options, message);
     if (err) {
         release(local);
         return err;

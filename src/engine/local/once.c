@@ -3,16 +3,14 @@
  * Operations that happen once: the answer is kept, in the same step as the change, under the user's
  * key. A second table orders them by age, so that they can be forgotten.
  */
-#include "domain/ids.h"
 #include "engine/local/ops.h"
 
 static uint64_t oldest_kept(const struct view *view)
 {
-    int64_t kept_ms = (int64_t)view->settings->once_hours * 60 * 60 * 1000;
-    return id_floor(view->now_ms - kept_ms + 1);
+    return view_oldest_id(view, (int64_t)view->settings->once_hours * 60 * 60 * 1000);
 }
 
-bool once_find(struct view *view, const struct tidings_op *op, struct once_record *record)
+bool once_get(struct view *view, const struct tidings_op *op, struct once_record *record)
 {
     struct key key = key_once(op->user_id, op->once->key);
     struct bytes value;
@@ -22,7 +20,12 @@ bool once_find(struct view *view, const struct tidings_op *op, struct once_recor
         view_corrupt(view);
         return false;
     }
-    return record->stamp >= oldest_kept(view);
+    return true;
+}
+
+bool once_find(struct view *view, const struct tidings_op *op, struct once_record *record)
+{
+    return once_get(view, op, record) && record->stamp >= oldest_kept(view);
 }
 
 void once_keep(struct view *view, const struct tidings_op *op, struct tidings_text answer)

@@ -32,6 +32,13 @@ static const struct {
     [TIDINGS_OP_EVENTS] = {NULL, answer_events},
 };
 
+_Static_assert(sizeof ops / sizeof *ops == TIDINGS_OP_COUNT, "an operation has no row");
+
+bool op_writes(enum tidings_op_kind kind)
+{
+    return ops[kind].apply != NULL;
+}
+
 enum tidings_err op_apply(struct view *view, struct tidings_call *call)
 {
     return ops[call->op->kind].apply(view, call);

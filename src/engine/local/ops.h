@@ -3,8 +3,9 @@
  * The operations of the local engine, one file a capability. Each has up to two halves:
  *
  *   apply_…   inside the writer's transaction: checks everything, then changes. Answers an error
- * only before the first change; facts for the answer go to call->result. answer_…  on a snapshot
- * that includes the change, on the thread of whoever asked: fills in the answer.
+ *             only before the first change; facts for the answer go to call->result.
+ *   answer_…  on a snapshot that includes the change, on the thread of whoever asked: fills in the
+ *             answer.
  *
  * op.c has the table of them. Storage errors are sticky in the view and need not be answered.
  */
@@ -72,6 +73,9 @@ void event_sweep(struct view *view, size_t most);
 /* Whether the operation has happened already, not too long ago, and what is kept of it. */
 bool once_find(struct view *view, const struct tidings_op *op, struct once_record *record);
 
+/* The same, however long ago. */
+bool once_get(struct view *view, const struct tidings_op *op, struct once_record *record);
+
 /* Keeps the answer of the operation under way. */
 void once_keep(struct view *view, const struct tidings_op *op, struct tidings_text answer);
 
@@ -79,6 +83,7 @@ void once_keep(struct view *view, const struct tidings_op *op, struct tidings_te
 void once_sweep(struct view *view, size_t most);
 
 /* op.c */
+bool op_writes(enum tidings_op_kind kind);
 enum tidings_err op_apply(struct view *view, struct tidings_call *call);
 enum tidings_err op_answer(struct view *view, struct reply *reply);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values of the tables: structs to bytes and back. Every record begins with a byte whose high half
- * is its version and whose low half holds flags. Decoders take any bytes: they answer false rather
+ * Values of the tables: structs to bytes and back. Every record here begins with a byte whose high
+ * half is its version and whose low half holds flags. Decoders take any bytes: they answer false rather
  * than trust a length, a count or an order. docs/FORMAT.md is the same list in prose.
  */
 #ifndef LOCAL_RECORDS_H
@@ -53,7 +53,7 @@ enum { PAIR_INLINE_SPANS = 3, PAIR_SKIPS_MAX = 16 };
 
 /*
  * D is the set of the author's deleted posts; the first `settled` deletions are accounted for in
- * the dead_ counts, later ones must be looked up. See domain in docs/ARCHITECTURE.md.
+ * the dead_ counts, later ones must be looked up. See docs/ARCHITECTURE.md.
  */
 struct pair {
     bool following;

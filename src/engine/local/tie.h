@@ -3,8 +3,10 @@
  * The tie between a fan and an author: the stored pair, the author's head, and the read maps, put
  * together. The inbox is not stored; it is what follows from ties:
  *
- *     delivered = the pair's spans          deleted = the head's deletions        read = the read
- * maps unread    = delivered, not deleted, not read
+ *     delivered = the pair's spans
+ *     deleted   = the head's deletions
+ *     read      = the read maps
+ *     unread    = delivered, not deleted, not read
  *
  * Counting it does not look at single posts: the pair holds how many are read (reads_in, reads_out)
  * and how many of these were deleted, up to the author's deletion number `settled`; only later
@@ -82,8 +84,9 @@ bool tie_has(const struct tie *tie, uint32_t seq);
 uint64_t tie_read_stamp(struct view *view, const struct tie *tie, uint32_t seq);
 
 /*
- * The newest post with a number below `bound` that is in scope and passes the filter: its number +
- * 1, or 0 if there is none. Work does not grow with what has been read or published before.
+ * The newest post with a number below `bound` that is in scope and passes the filter: its number + 1,
+ * or 0 if there is none. Runs of posts all read or deleted are passed by (struct skips), and posts
+ * without a read map are not looked for when only read ones are wanted.
  */
 uint32_t tie_search(struct view *view, struct tie *tie, enum scope scope,
                     enum tidings_filter filter, uint32_t bound);

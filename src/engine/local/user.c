@@ -18,11 +18,11 @@ enum tidings_err apply_profile_set(struct view *view, struct tidings_call *call)
 {
     uint64_t user = call->op->user_id;
     struct tidings_text name = call->op->u.profile.name, avatar = call->op->u.profile.avatar;
-    struct key key = key_row(user, ROW_NAME);
+    struct key key = key_id(user);
     struct profile_record profile = {0};
     struct bytes value;
 
-    if (kv_get(view->txn, TABLE_USER, &key, &value) && !profile_decode(value, &profile)) {
+    if (kv_get(view->txn, TABLE_PROFILE, &key, &value) && !profile_decode(value, &profile)) {
         view_corrupt(view);
         return TIDINGS_OK;
     }
@@ -34,9 +34,9 @@ enum tidings_err apply_profile_set(struct view *view, struct tidings_call *call)
     if (!value.p)
         return TIDINGS_NO_MEMORY;
     if (profile.name.n || profile.avatar.n)
-        kv_put(view->txn, TABLE_USER, &key, value.p, value.n);
+        kv_put(view->txn, TABLE_PROFILE, &key, value.p, value.n);
     else
-        kv_del(view->txn, TABLE_USER, &key);
+        kv_del(view->txn, TABLE_PROFILE, &key);
     view_event(view, TIDINGS_EVENT_PROFILE_CHANGED, user, user, 0, 0);
     return TIDINGS_OK;
 }

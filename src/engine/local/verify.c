@@ -5,10 +5,11 @@
  * stands still. What it can mend it notes down and, if asked to, writes in one transaction at the
  * end.
  *
- *     truth                               made of it
- *     pairs: spans, following             follower index, counters following and followers
- *     posts                               authors' lists, deletions, counter posts, bodies'
- * existence read maps                           pairs' counts and skips, history index
+ *     truth                       made of it
+ *     pairs: spans, following     follower index, counters following and followers
+ *     posts                       authors' lists and deletions, counter posts, bodies
+ *     read maps                   pairs' counts and skips, history index
+ *     what happened once          its order by age
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -53,8 +54,6 @@ __attribute__((format(printf, 2, 3))) static void differ(struct check *check, co
 
 static void mend(struct check *check, enum table table, const struct key *key, struct bytes value)
 {
-    if (!check->out->repair)
-        return;
     struct mend *mend = arena_alloc(&check->notes, sizeof *mend);
     uint8_t *copy = value.p ? arena_alloc(&check->notes, value.n + 1) : NULL;
     if (!mend || (value.p && !copy)) {
@@ -281,6 +280,8 @@ static void check_readmap(struct check *check, uint64_t reader, struct bytes key
     uint64_t author = get_id(key.p + ID_BYTES + 1);
     uint32_t chunk = get_u32(key.p + 2 * ID_BYTES + 1);
     tie_load(view, reader, author, &tie);
+    if (view_failed(view))
+        return;
     uint64_t first = (uint64_t)chunk * READMAP_POSTS;
     if (first + 64 - (uint64_t)__builtin_clzll(map.read) > tie.head->n_posts) {
         differ(check, "user %" PRIu64 " has read posts that %" PRIu64 " never published", reader,
@@ -323,6 +324,8 @@ static void check_history(struct check *check, uint64_t reader, struct bytes key
         tie_load(view, reader, post.author, &tie);
         tie_readmap(view, &tie, post.seq, &map);
     }
+    if (view_failed(view))
+        return;
     unsigned i = post.seq % READMAP_POSTS;
     if (map.read && readmap_has(map.history, i) && readmap_history_stamp(&map, i) == stamp)
         return;
@@ -332,7 +335,6 @@ static void check_history(struct check *check, uint64_t reader, struct bytes key
 
 static void check_user_row(struct check *check, struct bytes key, struct bytes value)
 {
-    struct profile_record profile;
     struct user_record user;
     struct tie tie;
     if (key.n < ID_BYTES + 1) {
@@ -347,10 +349,6 @@ static void check_user_row(struct check *check, struct bytes key, struct bytes v
         break;
     case ROW_READMAP:
         check_readmap(check, id, key, value);
-        break;
-    case ROW_NAME:
-        if (!profile_decode(value, &profile))
-            differ(check, "user %" PRIu64 ": the profile cannot be decoded", id);
         break;
     case ROW_USER:
         if (!user_decode(value, &user))
@@ -377,11 +375,18 @@ static void check_user_row(struct check *check, struct bytes key, struct bytes v
 
 /* ---- Counters ------------------------------------------------------------------------------- */
 
-static uint64_t count_followers(struct view *view, uint64_t author)
+/* Rows of the index as they will be: with those that are missing, without those that are wrong. */
+static uint64_t count_followers(struct check *check, uint64_t author)
 {
+    struct view *view = check->view;
     struct key prefix = key_id(author);
     struct bytes key, value;
     uint64_t n = 0;
+    for (const struct mend *mend = check->mends; mend; mend = mend->next) {
+        struct bytes name = {mend->key.bytes, mend->key.n};
+        if (mend->table == TABLE_FOLLOWER && key_has_prefix(name, &prefix))
+            n += mend->value.p ? 1 : (uint64_t)-1;
+    }
     bool found = kv_seek(view->txn, TABLE_FOLLOWER, &prefix, &key, &value);
     for (; found && key_has_prefix(key, &prefix);
          found = kv_next(view->txn, TABLE_FOLLOWER, &key, &value))
@@ -415,8 +420,11 @@ static void check_counters(struct check *check, uint64_t id)
     struct view *view = check->view;
     struct user_record user = view_user(view, id);
     const struct head *head = view_head(view, id);
-    bool right = compare(check, id, "following", &user.following, count_following(view, id));
-    right &= compare(check, id, "followers", &user.followers, count_followers(view, id));
+    uint64_t following = count_following(view, id), followers = count_followers(check, id);
+    if (view_failed(view))
+        return; /* damaged pairs: what could be counted is not all there is */
+    bool right = compare(check, id, "following", &user.following, following);
+    right &= compare(check, id, "followers", &user.followers, followers);
     right &= compare(check, id, "posts", &user.posts, head->n_posts - head->n_deleted);
     if (right)
         return;
@@ -460,7 +468,7 @@ static void check_follower(struct check *check, struct bytes key, struct bytes v
     uint64_t author = get_id(key.p), rank = get_id_descending(key.p + ID_BYTES);
     uint64_t fan = get_id(value.p);
     tie_load(check->view, fan, author, &tie);
-    if (tie.pair.following && tie.pair.rank == rank)
+    if (view_failed(check->view) || (tie.pair.following && tie.pair.rank == rank))
         return;
     differ(check, "%" PRIu64 " has follower %" PRIu64 ", who does not follow so", author, fan);
     mend_delete(check, TABLE_FOLLOWER, &row);
@@ -518,6 +526,13 @@ static void check_event(struct check *check, struct bytes key, struct bytes valu
         differ(check, "%" PRIu64 " is newer than the newest id", get_id(key.p));
 }
 
+static void check_profile(struct check *check, struct bytes key, struct bytes value)
+{
+    struct profile_record profile;
+    if (key.n != ID_BYTES || !profile_decode(value, &profile))
+        differ(check, "a profile cannot be decoded");
+}
+
 static void check_once(struct check *check, struct bytes key, struct bytes value)
 {
     struct once_record record;
@@ -560,10 +575,11 @@ static void check_everything(struct check *check)
         enum table table;
         void (*visit)(struct check *, struct bytes key, struct bytes value);
     } parts[] = {
-        {"posts", TABLE_POST, check_post},     {"authors", TABLE_AUTHOR, check_list},
-        {"bodies", TABLE_BODY, check_body},    {"followers", TABLE_FOLLOWER, check_follower},
-        {"users", TABLE_USER, check_user_row}, {"events", TABLE_EVENT, check_event},
-        {"answers", TABLE_ONCE, check_once},   {"ages", TABLE_ONCE_AGE, check_once_age},
+        {"posts", TABLE_POST, check_post},        {"authors", TABLE_AUTHOR, check_list},
+        {"bodies", TABLE_BODY, check_body},       {"followers", TABLE_FOLLOWER, check_follower},
+        {"users", TABLE_USER, check_user_row},    {"profiles", TABLE_PROFILE, check_profile},
+        {"events", TABLE_EVENT, check_event},     {"answers", TABLE_ONCE, check_once},
+        {"ages", TABLE_ONCE_AGE, check_once_age},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         check->part = parts[i].part;
@@ -588,8 +604,8 @@ static enum tidings_err write_mends(struct local *local, struct check *check)
     }
     err = kv_commit(&txn);
     if (!err) {
-        heads_commit(local->heads, txn.version);
         check->out->repaired = n;
+        local->writer.no_sweeping = false;
     }
     return err;
 }

@@ -35,9 +35,9 @@ void view_profile(struct view *view, uint64_t user, struct arena *arena, struct 
                   struct tidings_text *avatar)
 {
     struct profile_record profile = {0};
-    struct key key = key_row(user, ROW_NAME);
+    struct key key = key_id(user);
     struct bytes value;
-    if (kv_get(view->txn, TABLE_USER, &key, &value) && !profile_decode(value, &profile))
+    if (kv_get(view->txn, TABLE_PROFILE, &key, &value) && !profile_decode(value, &profile))
         view_corrupt(view);
     *name = view_text(view, arena, profile.name);
     if (avatar)
@@ -55,6 +55,11 @@ bool view_post(struct view *view, uint64_t id, struct post_record *post)
         return false;
     }
     return true;
+}
+
+uint64_t view_oldest_id(const struct view *view, int64_t age_ms)
+{
+    return id_floor(view->now_ms - age_ms + 1);
 }
 
 size_t view_limit(const struct view *view, const struct tidings_page *page)

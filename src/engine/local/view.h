@@ -59,6 +59,9 @@ struct tidings_text view_text(struct view *view, struct arena *arena, struct byt
 /* An array in the arena; on lack of memory NULL, and the transaction fails. */
 void *view_array(struct view *view, struct arena *arena, size_t count, size_t size);
 
+/* The least id that is younger than that age. */
+uint64_t view_oldest_id(const struct view *view, int64_t age_ms);
+
 /* How many rows a page may have. */
 size_t view_limit(const struct view *view, const struct tidings_page *page);
 

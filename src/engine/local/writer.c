@@ -22,7 +22,7 @@ void writer_submit(struct local *local, struct tidings_call *call)
     pthread_mutex_lock(&writer->mutex);
     bool refused = writer->stopping || writer->waiting >= local->settings.queue_max;
     call->err = writer->stopping ? TIDINGS_CLOSED : TIDINGS_BUSY;
-    writer->stats.refused_busy += refused;
+    writer->stats.refused_busy += refused && !writer->stopping;
     if (!refused) {
         call->err = TIDINGS_OK;
         call->next = NULL;
@@ -146,13 +146,13 @@ static uint64_t microseconds(void)
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-static void count_batch(struct writer *writer, size_t n, uint64_t commit_us, enum tidings_err err)
+static void count_batch(struct writer *writer, size_t n, uint64_t commit_us, uint64_t newest_id)
 {
     pthread_mutex_lock(&writer->mutex);
     struct tidings_stats *stats = &writer->stats;
     stats->changes += n;
-    stats->failures += err != TIDINGS_OK;
-    stats->batches += !err;
+    stats->batches++;
+    stats->newest_id = newest_id;
     stats->commit_us += commit_us;
     stats->batch_size[bucket_of(n)]++;
     stats->commit_time_us[bucket_of(commit_us)]++;
@@ -199,12 +199,13 @@ static enum tidings_err try_batch(struct local *local, struct tidings_call *batc
     save_last_id(&txn, view.last_id);
     uint64_t from = microseconds();
     err = kv_commit(&txn);
-    count_batch(&local->writer, n, microseconds() - from, err);
-    if (err)
-        heads_abort(local->heads, txn.version);
-    else
-        heads_commit(local->heads, txn.version);
-    return err;
+    if (err) {
+        heads_abort(local->heads);
+        return err;
+    }
+    heads_commit(local->heads);
+    count_batch(&local->writer, n, microseconds() - from, view.last_id);
+    return TIDINGS_OK;
 }
 
 static void complete(struct tidings_call *batch, enum tidings_err err)
@@ -226,23 +227,40 @@ static void take_out(struct tidings_call **batch, struct tidings_call *call)
     call->next = NULL;
 }
 
+static void count_failure(struct writer *writer)
+{
+    pthread_mutex_lock(&writer->mutex);
+    writer->stats.failures++;
+    pthread_mutex_unlock(&writer->mutex);
+}
+
+/* Damage, or too large a thing to be remembered: that is about one operation, not about the storage. */
+static bool is_about_one(enum tidings_err err)
+{
+    return err == TIDINGS_CORRUPT || err == TIDINGS_NO_MEMORY;
+}
+
 static void run_batch(struct local *local, struct tidings_call *batch, size_t n)
 {
     struct tidings_call *at_fault;
     enum tidings_err err;
-    bool swept;
+    bool again;
 
     pthread_mutex_lock(&local->writer.turn);
     do {
-        swept = !local->writer.no_sweeping;
+        bool swept = !local->writer.no_sweeping;
         err = try_batch(local, batch, n, &at_fault);
-        if (err == TIDINGS_CORRUPT && at_fault) {
+        bool sweeping_failed = swept && local->writer.no_sweeping;
+        again = sweeping_failed;
+        if (is_about_one(err) && at_fault) {
             take_out(&batch, at_fault);
             complete(at_fault, err);
-        } else if (err != TIDINGS_CORRUPT || !swept) {
-            break;
+            n--;
+            again = true;
         }
-    } while (batch);
+        if (err)
+            count_failure(&local->writer);
+    } while (again && batch);
     pthread_mutex_unlock(&local->writer.turn);
     complete(batch, err);
 }
