@@ -83,6 +83,8 @@ const char *op_name(enum tidings_op_kind kind)
         return #name;
         TIDINGS_OPS(X)
 #undef X
+    case TIDINGS_OP_COUNT:
+        break;
     }
     return "?";
 }

@@ -274,6 +274,7 @@ static void same_success(struct diff *diff, const struct tidings_op *op,
     case TIDINGS_OP_DELETE:
     case TIDINGS_OP_HISTORY_DELETE:
     case TIDINGS_OP_HISTORY_CLEAR:
+    case TIDINGS_OP_COUNT:
         break;
     }
 }

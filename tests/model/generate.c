@@ -11,7 +11,7 @@ enum mood { MOOD_MIXED, MOOD_PUBLISH, MOOD_READ, MOOD_RELATE, MOOD_DELETE, MOOD_
 
 #define OP(name) [TIDINGS_OP_##name]
 
-static const unsigned char weights[MOODS][TIDINGS_OP_EVENTS + 1] = {
+static const unsigned char weights[MOODS][TIDINGS_OP_COUNT] = {
     [MOOD_MIXED] = {OP(FANS_AMONG) = 2,  OP(FOLLOW) = 12,        OP(UNFOLLOW) = 5,
                     OP(PROFILE_SET) = 3, OP(PUBLISH) = 16,       OP(EDIT) = 4,
                     OP(DELETE) = 4,      OP(OPEN) = 12,          OP(MARK_READ) = 10,
@@ -442,6 +442,7 @@ static void arguments(struct generator *g, struct run *run, struct step *step)
     case TIDINGS_OP_HISTORY_CLEAR:
     case TIDINGS_OP_BADGE:
     case TIDINGS_OP_UNREAD:
+    case TIDINGS_OP_COUNT:
         break;
     }
 }
@@ -453,10 +454,10 @@ static enum tidings_op_kind some_kind(struct generator *g)
     unsigned sum = 0;
     unsigned at;
 
-    for (int i = 0; i <= TIDINGS_OP_EVENTS; i++)
+    for (int i = 0; i < TIDINGS_OP_COUNT; i++)
         sum += weights[g->mood][i];
     at = (unsigned)rng_below(&g->rng, sum);
-    for (int i = 0; i <= TIDINGS_OP_EVENTS; i++) {
+    for (int i = 0; i < TIDINGS_OP_COUNT; i++) {
         if (at < weights[g->mood][i])
             return (enum tidings_op_kind)i;
         at -= weights[g->mood][i];

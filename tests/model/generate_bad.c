@@ -180,6 +180,7 @@ static void bad_argument(struct generator *g, struct step *step)
     case TIDINGS_OP_HISTORY_CLEAR:
     case TIDINGS_OP_BADGE:
     case TIDINGS_OP_UNREAD:
+    case TIDINGS_OP_COUNT:
         break;
     }
 }
@@ -200,7 +201,7 @@ void generate_mistake(struct generator *g, struct step *step)
     case 2:
         if (rng_percent(&g->rng, 30)) {
             step->op.kind =
-                (enum tidings_op_kind)(rng_percent(&g->rng, 50) ? TIDINGS_OP_EVENTS + 1 : 9999);
+                (enum tidings_op_kind)(rng_percent(&g->rng, 50) ? TIDINGS_OP_COUNT : 9999);
             break;
         }
         /* fallthrough */

@@ -13,6 +13,8 @@ static bool op_writes(enum tidings_op_kind kind)
         return writes;
         TIDINGS_OPS(X)
 #undef X
+    case TIDINGS_OP_COUNT:
+        break;
     }
     return false;
 }

@@ -291,6 +291,8 @@ const char *model_check_arguments(const struct model *model, const struct tiding
     case TIDINGS_OP_BADGE:
     case TIDINGS_OP_UNREAD:
         return NULL;
+    case TIDINGS_OP_COUNT:
+        break;
     }
     return "op";
 }

@@ -56,6 +56,8 @@ const char *op_name(enum tidings_op_kind kind)
         return #name;
         TIDINGS_OPS(X)
 #undef X
+    case TIDINGS_OP_COUNT:
+        break;
     }
     return "(unknown operation)";
 }
@@ -206,6 +208,7 @@ static void arguments_report(struct report *report, const struct step *step)
     case TIDINGS_OP_HISTORY_CLEAR:
     case TIDINGS_OP_BADGE:
     case TIDINGS_OP_UNREAD:
+    case TIDINGS_OP_COUNT:
         break;
     }
 }
