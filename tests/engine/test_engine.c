@@ -1218,5 +1218,5 @@ int main(void)
     };
 #undef OPENED
 #undef CLOSED
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests);
 }

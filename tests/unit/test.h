@@ -24,6 +24,10 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
+/* TEST_ONLY=name runs one of them; * and ? are wild. */
+#define RUN_TESTS(tests) \
+    (cmocka_set_test_filter(getenv("TEST_ONLY")), cmocka_run_group_tests(tests, NULL, NULL))
+
 /* A fresh seed each time, printed; TEST_SEED=n repeats a run. */
 static inline struct rng test_rng(void)
 {

@@ -162,5 +162,5 @@ int main(void)
         cmocka_unit_test(a_large_piece_gets_a_block_of_its_own),
         cmocka_unit_test(a_text_ends_in_nul),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests);
 }

@@ -141,5 +141,5 @@ int main(void)
         cmocka_unit_test(stricter_settings_apply_to_what_was_taken_before),
         cmocka_unit_test(it_agrees_with_counting_tokens),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests);
 }

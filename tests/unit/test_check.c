@@ -534,5 +534,5 @@ int main(void)
         cmocka_unit_test_setup(each_setting_has_its_range, set_up),
         cmocka_unit_test_setup(limits_are_settings, set_up),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests);
 }

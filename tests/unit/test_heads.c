@@ -365,5 +365,5 @@ int main(void)
         TEST(readers_beside_the_writer_see_their_own_moment),
     };
 #undef TEST
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests);
 }

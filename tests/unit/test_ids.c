@@ -133,5 +133,5 @@ int main(void)
         cmocka_unit_test(the_floor_separates_older_from_newer),
         cmocka_unit_test(ids_rise_whatever_the_clock_does),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests);
 }

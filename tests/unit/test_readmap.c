@@ -190,5 +190,5 @@ int main(void)
         cmocka_unit_test(read_and_deleted_are_independent),
         cmocka_unit_test(random_changes_agree_with_one_struct_a_post),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests);
 }

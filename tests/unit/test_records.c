@@ -539,5 +539,5 @@ int main(void)
         TEST(a_reader_that_failed_stays_at_its_end),
     };
 #undef TEST
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests);
 }

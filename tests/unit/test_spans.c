@@ -246,5 +246,5 @@ int main(void)
         cmocka_unit_test(removing_from_an_open_span_leaves_it_open),
         cmocka_unit_test(random_changes_agree_with_an_array),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests);
 }

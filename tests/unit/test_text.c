@@ -345,5 +345,5 @@ int main(void)
         cmocka_unit_test(an_excerpt_of_a_hostile_body_ends),
         cmocka_unit_test(the_notice_is_in_both_languages),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests);
 }
