@@ -543,7 +543,7 @@ static void a_damaged_user_record_is_found_and_left_alone(void **state)
 static void a_damaged_profile_is_found_and_left_alone(void **state)
 {
     (void)state;
-    assert_left_alone(TABLE_USER, key_row(ANN, ROW_NAME), 3);
+    assert_left_alone(TABLE_PROFILE, key_id(ANN), 3);
 }
 
 static void a_damaged_pair_is_found_and_left_alone(void **state)

@@ -78,6 +78,7 @@ static struct tidings_op good(enum tidings_op_kind kind)
     case TIDINGS_OP_HISTORY_CLEAR:
     case TIDINGS_OP_BADGE:
     case TIDINGS_OP_UNREAD:
+    case TIDINGS_OP_COUNT:
         break;
     }
     return op;

@@ -47,7 +47,7 @@ static void a_reader_at_an_old_version_sees_the_old(void **state)
     heads_enter(heads, reader); /* so that nothing from now on is freed */
     for (uint64_t version = 1; version <= VERSIONS; version++) {
         assert_true(heads_add_post(heads, 7, version, version * 16));
-        heads_commit(heads, version);
+        heads_commit(heads);
     }
     for (uint64_t version = 0; version <= VERSIONS; version++) {
         const struct head *head = heads_get(heads, 7, version);
@@ -57,7 +57,7 @@ static void a_reader_at_an_old_version_sees_the_old(void **state)
             assert_int_equal(head->ids[i], (i + 1) * 16);
     }
     heads_leave(reader);
-    heads_commit(heads, VERSIONS + 1);
+    heads_commit(heads);
     assert_int_equal(heads_get(heads, 7, VERSIONS + 1)->n_posts, VERSIONS);
 }
 
@@ -65,7 +65,7 @@ static void the_writer_sees_its_own_changes_and_readers_do_not(void **state)
 {
     (void)state;
     assert_true(heads_add_post(heads, 7, 1, 16));
-    heads_commit(heads, 1);
+    heads_commit(heads);
     assert_true(heads_add_post(heads, 7, 2, 32));
     assert_true(heads_add_post(heads, 7, 2, 48));
     assert_true(heads_add_deletion(heads, 7, 2, 0));
@@ -73,7 +73,7 @@ static void the_writer_sees_its_own_changes_and_readers_do_not(void **state)
     assert_int_equal(heads_get(heads, 7, 2)->n_deleted, 1);
     assert_int_equal(heads_get(heads, 7, 1)->n_posts, 1);
     assert_int_equal(heads_get(heads, 7, 1)->n_deleted, 0);
-    heads_commit(heads, 2);
+    heads_commit(heads);
     assert_int_equal(heads_get(heads, 7, 2)->n_posts, 3);
 }
 
@@ -86,7 +86,7 @@ static void deletions_are_kept_in_order_and_sorted(void **state)
         assert_true(heads_add_post(heads, 7, 1, 16 * (i + 1)));
     for (size_t i = 0; i < COUNT_OF(order); i++)
         assert_true(heads_add_deletion(heads, 7, 1, order[i]));
-    heads_commit(heads, 1);
+    heads_commit(heads);
 
     const struct head *head = heads_get(heads, 7, 1);
     assert_int_equal(head->n_deleted, COUNT_OF(order));
@@ -107,7 +107,7 @@ static void posts_are_found_by_id(void **state)
     (void)state;
     for (uint64_t i = 0; i < 100; i++)
         assert_true(heads_add_post(heads, 7, 1, 100 + 10 * i));
-    heads_commit(heads, 1);
+    heads_commit(heads);
     const struct head *head = heads_get(heads, 7, 1);
     assert_int_equal(head_posts_below(head, 0), 0);
     assert_int_equal(head_posts_below(head, 100), 0);
@@ -123,11 +123,11 @@ static void an_abort_takes_everything_back(void **state)
 {
     (void)state;
     heads_add_post(heads, 7, 1, 16);
-    heads_commit(heads, 1);
+    heads_commit(heads);
     heads_add_post(heads, 7, 2, 32);
     heads_add_deletion(heads, 7, 2, 0);
     heads_add_post(heads, 8, 2, 48); /* a new author */
-    heads_abort(heads, 2);
+    heads_abort(heads);
     assert_int_equal(heads_get(heads, 7, 2)->n_posts, 1);
     assert_int_equal(heads_get(heads, 7, 2)->n_deleted, 0);
     assert_int_equal(heads_get(heads, 8, 2)->n_posts, 0);
@@ -135,7 +135,7 @@ static void an_abort_takes_everything_back(void **state)
     /* The same version again, with other posts. */
     heads_add_post(heads, 7, 2, 64);
     heads_add_post(heads, 8, 2, 80);
-    heads_commit(heads, 2);
+    heads_commit(heads);
     assert_int_equal(heads_get(heads, 7, 2)->ids[1], 64);
     assert_int_equal(heads_get(heads, 8, 2)->ids[0], 80);
 }
@@ -146,14 +146,15 @@ static void an_abort_takes_back_what_outgrew_its_array(void **state)
     uint64_t version = 1;
     for (uint64_t i = 0; i < 4; i++)
         heads_add_post(heads, 7, version, 16 * (i + 1));
-    heads_commit(heads, version++);
+    heads_commit(heads);
+    version++;
     for (int round = 0; round < 3; round++) {
         for (uint64_t i = 0; i < 1000; i++)
             heads_add_post(heads, 7, version, 1000 + i);
         for (uint32_t i = 0; i < 300; i++)
             heads_add_deletion(heads, 7, version, i);
         assert_int_equal(heads_get(heads, 7, version)->n_posts, 1004);
-        heads_abort(heads, version);
+        heads_abort(heads);
         const struct head *head = heads_get(heads, 7, version);
         assert_int_equal(head->n_posts, 4);
         assert_int_equal(head->n_deleted, 0);
@@ -162,7 +163,7 @@ static void an_abort_takes_back_what_outgrew_its_array(void **state)
     }
     for (uint64_t i = 4; i < 100; i++)
         heads_add_post(heads, 7, version, 16 * (i + 1));
-    heads_commit(heads, version);
+    heads_commit(heads);
     const struct head *head = heads_get(heads, 7, version);
     for (uint32_t i = 0; i < 100; i++)
         assert_int_equal(head->ids[i], 16 * (i + 1));
@@ -174,15 +175,15 @@ static void an_abort_takes_back_what_outgrew_the_table(void **state)
     enum { AUTHORS = 3000 }; /* the table begins with room for 512 */
     for (uint64_t author = 1; author <= 100; author++)
         heads_add_post(heads, author, 1, author);
-    heads_commit(heads, 1);
+    heads_commit(heads);
     for (uint64_t author = 1; author <= AUTHORS; author++)
         assert_true(heads_add_post(heads, author, 2, 10000 + author));
-    heads_abort(heads, 2);
+    heads_abort(heads);
     for (uint64_t author = 1; author <= AUTHORS; author++)
         assert_int_equal(heads_get(heads, author, 2)->n_posts, author <= 100);
     for (uint64_t author = 1; author <= AUTHORS; author++)
         heads_add_post(heads, author, 2, 20000 + author);
-    heads_commit(heads, 2);
+    heads_commit(heads);
     for (uint64_t author = 1; author <= AUTHORS; author++)
         assert_int_equal(heads_get(heads, author, 2)->last_id, 20000 + author);
 }
@@ -204,7 +205,7 @@ static void many_authors_are_kept_apart(void **state)
     for (uint64_t i = 1; i <= AUTHORS; i++) {
         uint64_t author = i % 2 ? i : (UINT64_C(1) << 53) - i; /* both ends of the range */
         assert_true(heads_add_post(heads, author, i, i));
-        heads_commit(heads, i);
+        heads_commit(heads);
         expected += author;
     }
     for (uint64_t i = 1; i <= AUTHORS; i++) {
@@ -249,7 +250,7 @@ static void loaded_heads_go_on_where_they_stopped(void **state)
         assert_int_equal(after->deleted[after->n_deleted - 1], 0);
         assert_int_equal(after->deleted_sorted[0], 0);
     }
-    heads_commit(heads, 9);
+    heads_commit(heads);
 }
 
 /* ---- Readers beside the writer -------------------------------------------------------------- */
@@ -333,11 +334,11 @@ static void readers_beside_the_writer_see_their_own_moment(void **state)
             written = heads_add_post(heads, author_at(version), version, 1) &&
                       heads_add_deletion(heads, author_at(version), version, 0) &&
                       heads_add_post(heads, author_at(version + 1), version, 2);
-            heads_abort(heads, version);
+            heads_abort(heads);
         }
         written = written && write_version(version);
         atomic_store(&snapshot, version);
-        heads_commit(heads, version);
+        heads_commit(heads);
     }
     atomic_store(&finished, true);
     for (size_t i = 0; i < READERS; i++)
