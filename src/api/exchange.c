@@ -287,8 +287,8 @@ static bool authenticate(struct exchange *ex)
 /* How much a language of the header is wanted, in thousandths; -1 if it is not mentioned. */
 static int language_weight(struct http_text header, const char *language)
 {
-    const char *at = header.p, *end = header.p + header.n;
-    while (at && at < end) {
+    const char *at = header.p, *end = header.p ? header.p + header.n : NULL;
+    while (at < end) {
         const char *comma = memchr(at, ',', (size_t)(end - at));
         const char *stop = comma ? comma : end;
         while (at < stop && *at == ' ')

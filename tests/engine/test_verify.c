@@ -588,9 +588,11 @@ static void a_row_of_unknown_kind_is_found(void **state)
 static void ids_newer_than_the_newest_are_found(void **state)
 {
     (void)state;
-    uint8_t id[ID_BYTES];
-    put_id(id, posts[100]);
-    row_put(TABLE_META, key_meta("last_id"), (struct bytes){id, sizeof id});
+    uint8_t newest[ID_BYTES + 8];
+    struct bytes value = row_get(TABLE_META, key_meta("newest"));
+    memcpy(newest, value.p, sizeof newest);
+    put_id(newest, posts[100]);
+    row_put(TABLE_META, key_meta("newest"), (struct bytes){newest, sizeof newest});
     assert_found();
 }
 
@@ -641,7 +643,7 @@ static bool write_is_refused(void)
 static void a_damaged_newest_id_refuses_writes_and_does_not_hang(void **state)
 {
     (void)state;
-    row_cut(TABLE_META, key_meta("last_id"), 3);
+    row_cut(TABLE_META, key_meta("newest"), 3);
     assert_true(test_survives(write_is_refused));
 }
 

@@ -7,14 +7,13 @@
  *
  *   0..0xbf  that many bytes of input follow
  *   0xc0..   time passes, an answer that waits is given, the transport sends or stalls, the client
- * ends
+ *            ends
  *
  * Checked besides memory: answers are well formed, never more of them than requests, bounds hold.
- *
- *     clang -g -O1 -std=c11 -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined -Isrc \
- *       tests/fuzz/fuzz_http.c src/http/{conn,loop,parser,query,request,respond,stream}.c \
- *       src/base/{arena,buf}.c -lhttp_parser -o fuzz_http
  */
+// sources: src/http/conn.c src/http/loop.c src/http/parser.c src/http/query.c src/http/request.c
+// sources: src/http/respond.c src/http/stream.c src/base/arena.c src/base/buf.c
+// libs: -lhttp_parser
 #include <stdlib.h>
 #include <string.h>
 

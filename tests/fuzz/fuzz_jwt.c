@@ -3,11 +3,9 @@
  * Tokens, keys files and seals from arbitrary bytes. The first byte chooses; nothing that was not
  * signed with our secret may be accepted, with one exception: a token whose payload the fuzzer
  * wrote and we signed, to reach the code behind the signature.
- *
- *     clang -g -O1 -std=c11 -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined -Isrc \
- *       tests/fuzz/fuzz_jwt.c src/auth/{hmac,jwt,keys,seal}.c \
- *       src/base/{base64url,buf,json_out,utf8}.c -lcrypto -ljansson -o fuzz_jwt
  */
+// sources: src/auth/*.c src/base/base64url.c src/base/buf.c src/base/json_out.c src/base/utf8.c
+// libs: -lcrypto -ljansson
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <stdlib.h>

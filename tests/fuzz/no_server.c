@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Stands in for src/http/server.c where the API is driven without sockets. */
+/* Stands in for src/http/server.c, and for what is embedded, where the API is driven without sockets. */
+#include "api/embedded.h"
 #include "http/http.h"
+
+const unsigned char embedded_openapi[] = "{}";
+const size_t embedded_openapi_size = sizeof embedded_openapi - 1;
+const unsigned char embedded_docs[] = "<p>";
+const size_t embedded_docs_size = sizeof embedded_docs - 1;
 
 struct http_loop *http_server_loop(struct http_server *server, unsigned index)
 {
