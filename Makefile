@@ -26,9 +26,9 @@ $(BUILD)/build.ninja:
 build: setup $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet
 
-## make run     try it
+## make run     a server with a demo community, on http://127.0.0.1:8080; Ctrl-C ends it
 run: build
-	@dir=$$(mktemp -d) && $(BUILD)/embed "$$dir"; code=$$?; rm -rf "$$dir"; exit $$code
+	@$(BUILD)/tidings serve --dev
 
 ## make test    everything that must pass; SAN=address|undefined|thread for a sanitizer
 test: build

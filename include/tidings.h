@@ -103,6 +103,7 @@ struct tidings_settings {
 struct tidings_options {
     const char *dir; /* data directory, made if missing */
     struct tidings_settings settings;
+    bool rebuild; /* make the authors' lists anew from their posts, if they are damaged */
     /* The time in ms since 1970; NULL is the system's clock. Called from any thread. */
     int64_t (*clock)(void *ctx);
     void *clock_ctx;

@@ -62,6 +62,14 @@ void api_set_server(struct api *api, struct http_server *server)
     atomic_store(&api->server, server);
 }
 
+void api_counters(struct api *api, struct http_counters *counters)
+{
+    struct http_server *server = atomic_load(&api->server);
+    *counters = (struct http_counters){0};
+    if (server)
+        http_server_counters(server, counters);
+}
+
 void api_not_ready(struct api *api)
 {
     atomic_store(&api->ready, false);

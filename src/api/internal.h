@@ -27,6 +27,9 @@ struct api {
     struct api_loop *loops;
 };
 
+/* Zeros while there is no server. */
+void api_counters(struct api *api, struct http_counters *counters);
+
 int64_t api_now_ms(void);
 uint64_t api_now_us(void);
 

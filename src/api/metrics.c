@@ -157,7 +157,7 @@ static void print_tokens(struct api *api, struct buf *to)
 static void print_http(struct api *api, struct buf *to)
 {
     struct http_counters counters;
-    http_server_counters(api->server, &counters);
+    api_counters(api, &counters);
 #define X(name, help) single(to, "http_" #name, "gauge", help, counters.name);
     HTTP_COUNTERS(X)
 #undef X

@@ -337,7 +337,7 @@ void streams_tell(struct api *api, const struct exchange *ex)
     if (!make_notice(ex, &notice))
         return;
     struct http_counters counters;
-    http_server_counters(api->server, &counters);
+    api_counters(api, &counters);
     if (!counters.streams_open)
         return;
     for (unsigned i = 0; i < api->config.threads; i++)

@@ -51,7 +51,7 @@ void run_status(struct exchange *ex)
     struct json_out out;
     struct buf *buf = &exchange_loop(ex)->out;
     tidings_stats(ex->api->config.tidings, &stats);
-    http_server_counters(ex->api->server, &counters);
+    api_counters(ex->api, &counters);
     buf_clear(buf);
     json_out_init(&out, buf);
     json_out_object(&out);

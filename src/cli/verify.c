@@ -67,7 +67,7 @@ int cli_verify(int argc, char **argv)
         if (flag == 'd')
             options.dir = optarg;
         if (flag == 'r')
-            verify.repair = true;
+            verify.repair = options.rebuild = true;
     }
     if (!options.dir || optind < argc) {
         fputs(help, stderr);

@@ -136,6 +136,7 @@ const char *http_request_method(const struct http_request *req);
 struct http_text http_request_path(const struct http_request *req);
 /* What follows the '?', not decoded; p is NULL if there is no '?'. */
 struct http_text http_request_query(const struct http_request *req);
+/* n is 0 if there is none; p is never NULL. */
 struct http_text http_request_body(const struct http_request *req);
 uint64_t http_request_id(const struct http_request *req);
 struct http_peer http_request_peer(const struct http_request *req);
@@ -282,8 +283,9 @@ struct http_config {
 void http_config_init(struct http_config *config);
 
 /*
- * Listens and starts the threads; the config is copied, `listen` not needed any more. On failure
- * *message, if wanted, is a static text with the detail.
+ * Listens and starts the threads; the config is copied, `listen` not needed any more. *server is
+ * set before the first handler can run. On failure it is NULL, and *message, if wanted, is a static
+ * text with the detail.
  */
 enum http_err http_server_start(const struct http_config *config, struct http_server **server,
                                 const char **message);

@@ -27,6 +27,10 @@
 #include "http/http.h"
 #include "http/parser.h"
 
+/* The struct that the member pointed to is part of. */
+#define CONTAINER(pointer, type, member) \
+    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
+
 /* ---- Clocks -------------------------------------------------------------------------------- */
 
 /*

@@ -193,7 +193,9 @@ void http_respond(struct http_request *req, const struct http_response *response
         (response->content_type && !is_sendable(response->content_type)))
         response = &broken;
 
-    req->close |= response->close || !req->head.keep_alive || req->loop->stopping;
+    /* A server that stops closes behind the last request that it has already taken. */
+    bool last = req->loop->stopping && !req->next && !conn->current;
+    req->close |= response->close || !req->head.keep_alive || last;
     struct buf *out = conn_out(conn, req);
     size_t before = out->len;
     put_answer(out, req, response);

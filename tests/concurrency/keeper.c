@@ -72,6 +72,8 @@ static bool look(struct keeping *k)
     k->second_as_of = k->seat->answer.u.unread.as_of;
     if (k->first_as_of == k->second_as_of && !same(k, "same as_of", k->first, k->second))
         return false;
+    if (k->second < k->first)
+        return same(k, "unread posts went away", k->first, k->second);
     return page_unread(k, 0, &tally) && same(k, "badge and pages", k->first, tally.first) &&
            same(k, "unread rows and pages", k->second, tally.second);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "submit.h"
+#include "scenes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -116,7 +116,7 @@ static bool finished_well(struct world *world, struct slot *slot)
 
     if (slot->times_done == 1 && err == TIDINGS_OK && slot->answer.err == TIDINGS_OK)
         return true;
-    world_fail(world, "operation %d: done %u times, %s", (int)slot->op.kind, slot->times_done,
+    world_fail(world, "%s: done %u times, %s", op_name(slot->op.kind), slot->times_done,
                tidings_err_code(err));
     return false;
 }

@@ -2,6 +2,8 @@
 /* The crowd: writers that do everything to everybody, and readers that look on. */
 #include "world.h"
 
+#include <inttypes.h>
+
 static uint64_t some_author(struct seat *seat)
 {
     if (rng_percent(&seat->rng, 25))
@@ -135,6 +137,25 @@ static void look_at_lists(struct seat *seat, uint64_t viewer)
     page_through(seat, op_of(TIDINGS_OP_HISTORY, viewer), 5, NULL, NULL);
 }
 
+/* Who has seen a post sees it, or a newer one, the next time. */
+static void look_at_newest(struct seat *seat, uint64_t viewer)
+{
+    uint64_t number = rng_below(&seat->rng, STEADY_AUTHORS);
+    struct tidings_op op = op_of(TIDINGS_OP_AUTHOR_PAGE, viewer);
+    uint64_t newest;
+
+    op.u.feed.author_id = FIRST_STEADY_AUTHOR + number;
+    op.u.feed.page.limit = 1;
+    if (!ask(seat, &op))
+        return;
+    newest = seat->answer.u.feed.n > 0 ? seat->answer.u.feed.rows[0].post_id : 0;
+    if (newest < seat->newest[number])
+        world_fail(seat->world,
+                   "user %" PRIu64 ": post %" PRIu64 " was there, now %" PRIu64 " is newest",
+                   viewer, seat->newest[number], newest);
+    seat->newest[number] = newest;
+}
+
 static void look_at_feeds(struct seat *seat, uint64_t viewer)
 {
     struct tidings_op op = op_of(TIDINGS_OP_INBOX, viewer);
@@ -170,6 +191,7 @@ void *reader(void *arg)
 
         ask(seat, &unread);
         ask(seat, &badge);
+        look_at_newest(seat, viewer);
         look_at_feeds(seat, viewer);
         look_at_lists(seat, viewer);
         look_at_relation(seat, viewer);

@@ -75,6 +75,20 @@ void seat_release(struct seat *seat)
     tidings_answer_release(&seat->answer);
 }
 
+const char *op_name(enum tidings_op_kind kind)
+{
+    switch (kind) {
+#define X(name, writes, args, answer) \
+    case TIDINGS_OP_##name:           \
+        return #name;
+        TIDINGS_OPS(X)
+#undef X
+    case TIDINGS_OP_COUNT:
+        break;
+    }
+    return "?";
+}
+
 struct tidings_op op_of(enum tidings_op_kind kind, uint64_t viewer)
 {
     return (struct tidings_op){.kind = kind, .user_id = viewer};
@@ -104,10 +118,15 @@ static bool as_of_goes_on(struct seat *seat, const struct tidings_op *op)
     if (!answer_as_of(op->kind, &seat->answer, &as_of))
         return true;
     if (as_of < seat->as_of) {
-        world_fail(seat->world, "as_of went back from %" PRIu64 " to %" PRIu64, seat->as_of, as_of);
+        world_fail(seat->world,
+                   "as_of went back from %" PRIu64 " (%s of user %" PRIu64 ") to %" PRIu64
+                   " (%s of user %" PRIu64 ")",
+                   seat->as_of, op_name(seat->as_of_op.kind), seat->as_of_op.user_id, as_of,
+                   op_name(op->kind), op->user_id);
         return false;
     }
     seat->as_of = as_of;
+    seat->as_of_op = *op;
     return true;
 }
 
@@ -119,10 +138,10 @@ bool ask(struct seat *seat, const struct tidings_op *op)
 
     atomic_fetch_add(&world->answers, 1);
     if (err != TIDINGS_OK && !may_fail(op->kind, err))
-        world_fail(world, "operation %d of user %" PRIu64 ": %s %s", (int)op->kind, op->user_id,
+        world_fail(world, "%s of user %" PRIu64 ": %s %s", op_name(op->kind), op->user_id,
                    tidings_err_code(err), seat->answer.field ? seat->answer.field : "");
     if (!invariants_hold(&world->options.settings, op, &seat->answer, &report)) {
-        world_fail(world, "operation %d of user %" PRIu64 ": %s", (int)op->kind, op->user_id,
+        world_fail(world, "%s of user %" PRIu64 ": %s", op_name(op->kind), op->user_id,
                    report.text);
         return false;
     }
@@ -180,16 +199,16 @@ static bool see(struct seat *seat, const struct tidings_op *op, struct seen *see
 
     if (seen->n > 0 &&
         (row.order > seen->last_order || (by_post && row.order == seen->last_order))) {
-        world_fail(seat->world, "operation %d of user %" PRIu64 ": %" PRIu64 " after %" PRIu64,
-                   (int)op->kind, op->user_id, row.order, seen->last_order);
+        world_fail(seat->world, "%s of user %" PRIu64 ": %" PRIu64 " after %" PRIu64,
+                   op_name(op->kind), op->user_id, row.order, seen->last_order);
         return false;
     }
     seen->last_order = row.order;
     /* Lists by post id go strictly downwards, which is proof enough, and they can be long. */
     for (size_t i = 0; !by_post && i < seen->n; i++) {
         if (seen->ids[i] == row.id) {
-            world_fail(seat->world, "operation %d of user %" PRIu64 ": %" PRIu64 " comes twice",
-                       (int)op->kind, op->user_id, row.id);
+            world_fail(seat->world, "%s of user %" PRIu64 ": %" PRIu64 " comes twice",
+                       op_name(op->kind), op->user_id, row.id);
             return false;
         }
     }

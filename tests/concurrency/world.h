@@ -26,7 +26,7 @@ enum {
     FANS = 12,
     KEEPERS = 2,
     READERS = 8,
-    WRITERS = 4,
+    WRITERS = 24,
 
     FIRST_AUTHOR = 1,
     FIRST_STEADY_AUTHOR = 21,
@@ -56,9 +56,11 @@ struct seat {
     struct world *world;
     unsigned number; /* among its kind */
     struct rng rng;
-    struct tidings_answer answer; /* to the last operation */
-    uint64_t as_of;               /* the last one seen: they never go back */
-    struct tidings_cursor event;  /* tail: where it stands, and what it has seen so far */
+    struct tidings_answer answer;    /* to the last operation */
+    uint64_t as_of;                  /* the last one seen: they never go back */
+    struct tidings_op as_of_op;      /* what had it in its answer */
+    uint64_t newest[STEADY_AUTHORS]; /* the newest posts seen: they are never deleted */
+    struct tidings_cursor event;     /* tail: where it stands, and what it has seen so far */
     uint64_t events;
     uint64_t events_mixed;
 };
@@ -82,6 +84,7 @@ void seat_release(struct seat *seat);
 bool ask(struct seat *seat, const struct tidings_op *op);
 
 struct tidings_op op_of(enum tidings_op_kind kind, uint64_t viewer);
+const char *op_name(enum tidings_op_kind kind);
 
 /*
  * Pages through a list with random limits and checks that it goes strictly downwards across pages.

@@ -431,8 +431,6 @@ int main(int argc, char **argv)
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     const char *message = "";
     pthread_t thread;
-    /* The handlers need app.server: they run only after something connected, and nobody knows the
-     * port. */
     if (http_server_start(&config, &app.server, &message) != HTTP_OK) {
         fprintf(stderr, "%s: %s\n", listen, message);
         return 1;

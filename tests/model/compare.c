@@ -180,6 +180,16 @@ static void same_events(struct diff *diff, const struct model_answer *want,
     diff->list = NULL;
 }
 
+static void same_among(struct diff *diff, const struct model_answer *want,
+                       const struct tidings_answer *got)
+{
+    size_t n = same_length(diff, want->n, got->u.among.n);
+
+    for (diff->row = 0; diff->row < n; diff->row++)
+        same_u64(diff, "user_id", want->user_ids[diff->row], got->u.among.user_ids[diff->row]);
+    diff->list = NULL;
+}
+
 static void same_counters(struct diff *diff, const struct model_answer *want,
                           const struct tidings_answer *got)
 {
@@ -239,6 +249,9 @@ static void same_success(struct diff *diff, const struct tidings_op *op,
     case TIDINGS_OP_FOLLOWERS:
         same_users(diff, want, got);
         break;
+    case TIDINGS_OP_FANS_AMONG:
+        same_among(diff, want, got);
+        break;
     case TIDINGS_OP_COUNTERS:
         same_counters(diff, want, got);
         break;
@@ -261,6 +274,7 @@ static void same_success(struct diff *diff, const struct tidings_op *op,
     case TIDINGS_OP_DELETE:
     case TIDINGS_OP_HISTORY_DELETE:
     case TIDINGS_OP_HISTORY_CLEAR:
+    case TIDINGS_OP_COUNT:
         break;
     }
 }
@@ -296,8 +310,12 @@ bool compare_answers(const struct tidings_op *op, const struct model_answer *wan
     struct diff diff = {.report = report};
 
     same_error(&diff, want, got);
-    if (diff.differences == 0 && want->err == TIDINGS_OK)
-        same_success(&diff, op, want, got);
+    if (diff.differences == 0 && want->err == TIDINGS_OK) {
+        if (op->once != NULL)
+            same_text(&diff, "stored", want->stored, got->stored);
+        else
+            same_success(&diff, op, want, got);
+    }
     if (diff.differences > 8)
         report_add(report, "  (and %zu more)\n", diff.differences - 8);
     return diff.differences == 0;

@@ -11,15 +11,15 @@ enum mood { MOOD_MIXED, MOOD_PUBLISH, MOOD_READ, MOOD_RELATE, MOOD_DELETE, MOOD_
 
 #define OP(name) [TIDINGS_OP_##name]
 
-static const unsigned char weights[MOODS][TIDINGS_OP_EVENTS + 1] = {
-    [MOOD_MIXED] = {OP(FOLLOW) = 12,        OP(UNFOLLOW) = 5,      OP(PROFILE_SET) = 3,
-                    OP(PUBLISH) = 16,       OP(EDIT) = 4,          OP(DELETE) = 4,
-                    OP(OPEN) = 12,          OP(MARK_READ) = 10,    OP(MARK_UNREAD) = 6,
-                    OP(HISTORY_DELETE) = 3, OP(HISTORY_CLEAR) = 1, OP(STATUS) = 2,
-                    OP(FOLLOWING) = 3,      OP(FOLLOWERS) = 3,     OP(COUNTERS) = 2,
-                    OP(PROFILE) = 2,        OP(POST) = 3,          OP(AUTHOR_PAGE) = 6,
-                    OP(INBOX) = 10,         OP(BADGE) = 3,         OP(UNREAD) = 4,
-                    OP(HISTORY) = 5,        OP(EVENTS) = 4},
+static const unsigned char weights[MOODS][TIDINGS_OP_COUNT] = {
+    [MOOD_MIXED] = {OP(FANS_AMONG) = 2,  OP(FOLLOW) = 12,        OP(UNFOLLOW) = 5,
+                    OP(PROFILE_SET) = 3, OP(PUBLISH) = 16,       OP(EDIT) = 4,
+                    OP(DELETE) = 4,      OP(OPEN) = 12,          OP(MARK_READ) = 10,
+                    OP(MARK_UNREAD) = 6, OP(HISTORY_DELETE) = 3, OP(HISTORY_CLEAR) = 1,
+                    OP(STATUS) = 2,      OP(FOLLOWING) = 3,      OP(FOLLOWERS) = 3,
+                    OP(COUNTERS) = 2,    OP(PROFILE) = 2,        OP(POST) = 3,
+                    OP(AUTHOR_PAGE) = 6, OP(INBOX) = 10,         OP(BADGE) = 3,
+                    OP(UNREAD) = 4,      OP(HISTORY) = 5,        OP(EVENTS) = 4},
     [MOOD_PUBLISH] = {OP(FOLLOW) = 3, OP(UNFOLLOW) = 2, OP(PUBLISH) = 80, OP(EDIT) = 2,
                       OP(DELETE) = 4, OP(OPEN) = 3, OP(MARK_READ) = 4, OP(AUTHOR_PAGE) = 2,
                       OP(INBOX) = 4, OP(BADGE) = 2, OP(UNREAD) = 1},
@@ -73,6 +73,7 @@ static void choose_settings(struct generator *g)
     s->page_max = ONE_OF(g, 2, 7, 64, 65, 100);
     s->page_default = rng_between(&g->rng, 1, s->page_max < 20 ? s->page_max : 20);
     s->event_days = ONE_OF(g, 1, 2, 14);
+    s->once_hours = ONE_OF(g, 1, 5, 24);
 }
 
 static void choose_users(struct generator *g, size_t users)
@@ -324,6 +325,32 @@ static void feed_arguments(struct generator *g, struct step *step)
         step->op.u.feed.author_id = step->op.user_id;
 }
 
+/* Any users, each once, in order. */
+static void among_arguments(struct generator *g, struct step *step)
+{
+    size_t n = g->recording->n_users;
+    uint64_t *ids = recording_room(g->recording, n * sizeof *ids);
+    uint64_t last = 0;
+
+    step->op.u.among.author_id = some_target(g, 0);
+    step->op.u.among.user_ids = ids;
+    for (;;) {
+        uint64_t next = UINT64_MAX;
+
+        for (size_t i = 0; i < n; i++) {
+            uint64_t id = g->recording->user_ids[i];
+
+            if (id > last && id < next)
+                next = id;
+        }
+        if (next == UINT64_MAX)
+            return;
+        last = next;
+        if (rng_percent(&g->rng, 40))
+            ids[step->op.u.among.n_user_ids++] = next;
+    }
+}
+
 static void post_text_arguments(struct generator *g, struct run *run, struct step *step)
 {
     struct tidings_op *op = &step->op;
@@ -361,6 +388,9 @@ static void arguments(struct generator *g, struct run *run, struct step *step)
         if (op->kind == TIDINGS_OP_UNFOLLOW && rng_percent(&g->rng, 60))
             op->u.relation.user_id = some_followed(g, &run->model, op->user_id);
         op->u.relation.purge_inbox = op->kind == TIDINGS_OP_UNFOLLOW && rng_percent(&g->rng, 30);
+        break;
+    case TIDINGS_OP_FANS_AMONG:
+        among_arguments(g, step);
         break;
     case TIDINGS_OP_COUNTERS:
     case TIDINGS_OP_PROFILE:
@@ -412,6 +442,7 @@ static void arguments(struct generator *g, struct run *run, struct step *step)
     case TIDINGS_OP_HISTORY_CLEAR:
     case TIDINGS_OP_BADGE:
     case TIDINGS_OP_UNREAD:
+    case TIDINGS_OP_COUNT:
         break;
     }
 }
@@ -423,10 +454,10 @@ static enum tidings_op_kind some_kind(struct generator *g)
     unsigned sum = 0;
     unsigned at;
 
-    for (int i = 0; i <= TIDINGS_OP_EVENTS; i++)
+    for (int i = 0; i < TIDINGS_OP_COUNT; i++)
         sum += weights[g->mood][i];
     at = (unsigned)rng_below(&g->rng, sum);
-    for (int i = 0; i <= TIDINGS_OP_EVENTS; i++) {
+    for (int i = 0; i < TIDINGS_OP_COUNT; i++) {
         if (at < weights[g->mood][i])
             return (enum tidings_op_kind)i;
         at -= weights[g->mood][i];
@@ -449,6 +480,34 @@ static bool gives_as_of(enum tidings_op_kind kind)
            kind == TIDINGS_OP_UNREAD;
 }
 
+/* An operation that is to be made once: for the first time, or again, or with the key of another.
+ */
+static void make_once(struct generator *g, struct step *step)
+{
+    const struct recording *recording = g->recording;
+
+    for (int tries = 0; tries < 60 && recording->n > 0 && rng_percent(&g->rng, 97); tries++) {
+        size_t back = rng_below(&g->rng, recording->n < 400 ? recording->n : 400);
+        const struct step *before = &recording->steps[recording->n - 1 - back];
+
+        if (before->once == 0)
+            continue;
+        if (rng_percent(&g->rng, 70)) {
+            *step = *before;
+        } else {
+            step->once = before->once;
+            step->once_print = before->once_print;
+            if (rng_percent(&g->rng, 70))
+                step->op.user_id = before->op.user_id;
+        }
+        if (rng_percent(&g->rng, 15))
+            step->once_print++;
+        return;
+    }
+    step->once = ++g->n_onces;
+    step->once_print = step->once;
+}
+
 static void make_op(struct generator *g, struct run *run, struct step *step)
 {
     step->op.kind = some_kind(g);
@@ -457,6 +516,8 @@ static void make_op(struct generator *g, struct run *run, struct step *step)
     step->by_clock = rng_percent(&g->rng, 10);
     move_clock(g, step->op.kind <= TIDINGS_OP_HISTORY_CLEAR);
     arguments(g, run, step);
+    if (step->op.kind <= TIDINGS_OP_HISTORY_CLEAR && rng_percent(&g->rng, 8))
+        make_once(g, step);
     if (gives_as_of(step->op.kind) && rng_percent(&g->rng, 40))
         step->keep_as_of = (uint32_t)rng_between(&g->rng, 1, SLOTS - 1);
     if (rng_percent(&g->rng, 4)) {

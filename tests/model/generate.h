@@ -31,6 +31,7 @@ struct generator {
     int64_t latest_ms;     /* the latest now_ms of any write */
     unsigned writes_in_ms; /* at latest_ms */
     unsigned until_sweep;
+    uint32_t n_onces; /* keys used so far */
     struct generator_list lists[LISTS];
 };
 

@@ -122,6 +122,9 @@ static void bad_argument(struct generator *g, struct step *step)
     case TIDINGS_OP_STATUS:
         op->u.relation.user_id = bad_id(g);
         break;
+    case TIDINGS_OP_FANS_AMONG:
+        op->u.among.author_id = bad_id(g);
+        break;
     case TIDINGS_OP_COUNTERS:
     case TIDINGS_OP_PROFILE:
         op->u.user.user_id = bad_id(g);
@@ -177,6 +180,7 @@ static void bad_argument(struct generator *g, struct step *step)
     case TIDINGS_OP_HISTORY_CLEAR:
     case TIDINGS_OP_BADGE:
     case TIDINGS_OP_UNREAD:
+    case TIDINGS_OP_COUNT:
         break;
     }
 }
@@ -186,6 +190,7 @@ void generate_mistake(struct generator *g, struct step *step)
     if (step->wild_cursor)
         return;
     step->list = 0;
+    step->once = 0;
     switch (rng_below(&g->rng, 12)) {
     case 0:
         step->op.user_id = bad_id(g);
@@ -196,7 +201,7 @@ void generate_mistake(struct generator *g, struct step *step)
     case 2:
         if (rng_percent(&g->rng, 30)) {
             step->op.kind =
-                (enum tidings_op_kind)(rng_percent(&g->rng, 50) ? TIDINGS_OP_EVENTS + 1 : 9999);
+                (enum tidings_op_kind)(rng_percent(&g->rng, 50) ? TIDINGS_OP_COUNT : 9999);
             break;
         }
         /* fallthrough */

@@ -200,6 +200,8 @@ bool invariants_hold(const struct tidings_settings *settings, const struct tidin
 
     if (answer->err != TIDINGS_OK)
         check_error(&check, answer);
+    else if (op->once != NULL)
+        require_text(&check, answer->stored, "stored is text", 0);
     else
         check_success(&check, answer);
     if (answer->err == TIDINGS_OK && answer_as_of(op->kind, answer, &as_of))

@@ -13,6 +13,8 @@ static bool op_writes(enum tidings_op_kind kind)
         return writes;
         TIDINGS_OPS(X)
 #undef X
+    case TIDINGS_OP_COUNT:
+        break;
     }
     return false;
 }
@@ -60,6 +62,9 @@ void model_release(struct model *model)
         model_drop(model->posts[i].body);
         model_drop(model->posts[i].excerpt);
     }
+    for (size_t i = 0; i < model->n_onces; i++)
+        model_drop(model->onces[i].stored);
+    free(model->onces);
     free(model->users);
     free(model->follows);
     free(model->posts);
@@ -78,6 +83,7 @@ void model_answer_release(struct model_answer *answer)
     free(answer->user_rows);
     free(answer->unread_rows);
     free(answer->history_rows);
+    free(answer->user_ids);
     free(answer->event_rows);
     free(answer->event_places);
     model_answer_init(answer);
@@ -152,6 +158,58 @@ void model_show_post(struct model *model, const struct model_post *post, struct 
     shown->edited_at = post->edited_at;
 }
 
+/* What was remembered under the operation's key, or NULL. */
+static const struct model_once *find_once(const struct model *model, const struct tidings_op *op,
+                                          int64_t t)
+{
+    int64_t gone = t - (int64_t)model->settings.once_hours * 3600000;
+
+    for (size_t i = 0; i < model->n_onces; i++) {
+        const struct model_once *once = &model->onces[i];
+
+        if (once->user_id == op->user_id && once->at > gone &&
+            memcmp(once->key, op->once->key, sizeof once->key) == 0)
+            return once;
+    }
+    return NULL;
+}
+
+static void add_once(struct model *model, const struct tidings_op *op, int64_t t,
+                     struct model_answer *answer)
+{
+    struct model_once *once;
+
+    model->onces = model_room(model->onces, model->n_onces + 1, sizeof *model->onces);
+    once = &model->onces[model->n_onces++];
+    once->user_id = op->user_id;
+    once->at = t;
+    once->stored = model_render(op, answer);
+    memcpy(once->key, op->once->key, sizeof once->key);
+    memcpy(once->fingerprint, op->once->fingerprint, sizeof once->fingerprint);
+    answer->stored = once->stored;
+}
+
+/* True if the operation counts as a write made at `t`. */
+static bool write_once(struct model *model, const struct model_call *call, int64_t t,
+                       struct model_answer *answer)
+{
+    const struct tidings_op *op = call->op;
+    const struct model_once *once = find_once(model, op, t);
+    bool wrote;
+
+    if (once == NULL) {
+        wrote = model_write(model, call, t, answer);
+        if (answer->err == TIDINGS_OK)
+            add_once(model, op, t, answer);
+        return wrote || answer->err == TIDINGS_OK;
+    }
+    if (memcmp(once->fingerprint, op->once->fingerprint, sizeof once->fingerprint) != 0)
+        answer->err = TIDINGS_KEY_REUSED;
+    else
+        answer->stored = once->stored;
+    return answer->err == TIDINGS_OK;
+}
+
 void model_run(struct model *model, const struct model_call *call, struct model_answer *answer)
 {
     int64_t t = call->now_ms;
@@ -168,6 +226,7 @@ void model_run(struct model *model, const struct model_call *call, struct model_
     model->turn++;
     if (!op_writes(call->op->kind))
         model_read(model, call, t, answer);
-    else if (model_write(model, call, t, answer))
+    else if (call->op->once != NULL ? write_once(model, call, t, answer)
+                                    : model_write(model, call, t, answer))
         model->newest_write_ms = t;
 }

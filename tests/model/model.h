@@ -54,6 +54,15 @@ struct model_post {
     bool deleted;
 };
 
+/* An operation that asked to be made once, and what it was answered. */
+struct model_once {
+    uint64_t user_id;
+    uint8_t key[16];
+    uint8_t fingerprint[16];
+    int64_t at;
+    struct tidings_text stored;
+};
+
 struct model {
     struct tidings_settings settings;
     int64_t newest_write_ms;
@@ -70,6 +79,8 @@ struct model {
     struct tidings_event *events; /* oldest first; event_id is 0 until it is learned */
     size_t n_events;
     size_t events_room;
+    struct model_once *onces; /* oldest first */
+    size_t n_onces;
 };
 
 /*
@@ -89,7 +100,8 @@ struct model_answer {
     enum tidings_err err;
     const char *field;
     int64_t retry_after_ms;
-    struct tidings_text title; /* of a deleted post */
+    struct tidings_text title;  /* of a deleted post */
+    struct tidings_text stored; /* if the operation is to be made once; then only this */
 
     bool changed;
     bool following;
@@ -114,6 +126,7 @@ struct model_answer {
     struct tidings_user_row *user_rows;
     struct tidings_unread_row *unread_rows;
     struct tidings_history_row *history_rows;
+    uint64_t *user_ids;
     struct tidings_event *event_rows;
     size_t *event_places; /* where in the model each event row is */
     struct tidings_cursor next;
@@ -147,6 +160,9 @@ void model_show_post(struct model *model, const struct model_post *post,
 const char *model_check_arguments(const struct model *model, const struct tidings_op *op);
 /* Characters in a text, or -1 if it is no UTF-8 or holds a NUL. */
 long model_characters(struct tidings_text text);
+/* A line that says what the answer says, as render_answer (render.h) says it of an engine's. The
+ * caller drops it. */
+struct tidings_text model_render(const struct tidings_op *op, const struct model_answer *answer);
 /* The text parts of a body cut to `most` characters. The caller frees. */
 struct tidings_text model_excerpt(struct tidings_text body, uint64_t most);
 

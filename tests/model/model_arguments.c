@@ -262,6 +262,8 @@ const char *model_check_arguments(const struct model *model, const struct tiding
     case TIDINGS_OP_FOLLOWING:
     case TIDINGS_OP_FOLLOWERS:
         return !id_ok(op->u.users.user_id) ? "user_id" : check_page(model, &op->u.users.page);
+    case TIDINGS_OP_FANS_AMONG:
+        return !id_ok(op->u.among.author_id) ? "author_id" : NULL;
     case TIDINGS_OP_COUNTERS:
     case TIDINGS_OP_PROFILE:
         return !id_ok(op->u.user.user_id) ? "user_id" : NULL;
@@ -289,6 +291,8 @@ const char *model_check_arguments(const struct model *model, const struct tiding
     case TIDINGS_OP_BADGE:
     case TIDINGS_OP_UNREAD:
         return NULL;
+    case TIDINGS_OP_COUNT:
+        break;
     }
     return "op";
 }

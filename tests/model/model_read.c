@@ -45,6 +45,16 @@ static void users(struct model *model, const struct model_call *call, struct mod
     }
 }
 
+static void fans_among(struct model *model, const struct tidings_op *op,
+                       struct model_answer *answer)
+{
+    answer->user_ids = model_room(NULL, op->u.among.n_user_ids, sizeof *answer->user_ids);
+    for (size_t i = 0; i < op->u.among.n_user_ids; i++) {
+        if (model_follows(model, op->u.among.user_ids[i], op->u.among.author_id))
+            answer->user_ids[answer->n++] = op->u.among.user_ids[i];
+    }
+}
+
 static void counters(struct model *model, const struct tidings_op *op, struct model_answer *answer)
 {
     uint64_t id = op->u.user.user_id;
@@ -248,6 +258,9 @@ void model_read(struct model *model, const struct model_call *call, int64_t t,
     case TIDINGS_OP_FOLLOWING:
     case TIDINGS_OP_FOLLOWERS:
         users(model, call, answer);
+        return;
+    case TIDINGS_OP_FANS_AMONG:
+        fans_among(model, op, answer);
         return;
     case TIDINGS_OP_COUNTERS:
         counters(model, op, answer);

@@ -56,6 +56,8 @@ const char *op_name(enum tidings_op_kind kind)
         return #name;
         TIDINGS_OPS(X)
 #undef X
+    case TIDINGS_OP_COUNT:
+        break;
     }
     return "(unknown operation)";
 }
@@ -155,6 +157,12 @@ static void arguments_report(struct report *report, const struct step *step)
     case TIDINGS_OP_PROFILE:
         report_add(report, " user_id=%" PRIu64, op->u.user.user_id);
         break;
+    case TIDINGS_OP_FANS_AMONG:
+        report_add(report, " author_id=%" PRIu64 " user_ids=[", op->u.among.author_id);
+        for (size_t i = 0; i < op->u.among.n_user_ids; i++)
+            report_add(report, "%s%" PRIu64, i > 0 ? " " : "", op->u.among.user_ids[i]);
+        report_add(report, "]");
+        break;
     case TIDINGS_OP_FOLLOWING:
     case TIDINGS_OP_FOLLOWERS:
         report_add(report, " user_id=%" PRIu64, op->u.users.user_id);
@@ -200,6 +208,7 @@ static void arguments_report(struct report *report, const struct step *step)
     case TIDINGS_OP_HISTORY_CLEAR:
     case TIDINGS_OP_BADGE:
     case TIDINGS_OP_UNREAD:
+    case TIDINGS_OP_COUNT:
         break;
     }
 }
@@ -227,6 +236,9 @@ void step_report(struct report *report, size_t number, const struct step *step)
                (unsigned)step->op.role < 3 ? roles[step->op.role] : " (unknown role)",
                op_name(step->op.kind));
     arguments_report(report, step);
+    if (step->once != 0)
+        report_add(report, " once: key %" PRIu32 " fingerprint %" PRIu32, step->once,
+                   step->once_print);
     if (step->keep_as_of != 0)
         report_add(report, " -> as_of[%" PRIu32 "]", step->keep_as_of);
 }

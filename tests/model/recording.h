@@ -55,6 +55,8 @@ struct step {
     uint32_t list;       /* number of the list it pages through; 0 is none */
     bool list_begins;    /* from its beginning, rather than from where it stands */
     uint32_t keep_as_of; /* the slot that keeps the answer's token */
+    uint32_t once;       /* number of its key; 0: it is not one to be made only once */
+    uint32_t once_print; /* number of its fingerprint */
     bool wild_cursor;    /* op's cursor is made up: any sane answer will do */
 };
 

@@ -130,8 +130,12 @@ static void print_steps(const struct shrinker *s)
 {
     static struct report report;
 
+    const size_t most = 200;
+
     printf("\n%zu steps that fail:\n", s->n);
-    for (size_t i = 0; i < s->n; i++) {
+    if (s->n > most)
+        printf("   ...  (and %zu before)\n", s->n - most);
+    for (size_t i = s->n > most ? s->n - most : 0; i < s->n; i++) {
         report.n = 0;
         step_report(&report, i, &s->replay->recording->steps[s->kept[i]]);
         printf("%s\n", report.text);

@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct sweep {
     struct run *run;
@@ -168,6 +169,29 @@ static bool sweep_relations(struct sweep *sweep, uint64_t viewer)
     return true;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a;
+    uint64_t y = *(const uint64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* All of the users at once: who of them follows the viewer? */
+static bool sweep_fans(struct sweep *sweep, uint64_t viewer)
+{
+    struct tidings_op op = question(sweep, TIDINGS_OP_FANS_AMONG, viewer);
+    const struct recording *recording = sweep->run->recording;
+    uint64_t ids[MAX_USERS];
+
+    memcpy(ids, recording->user_ids, recording->n_users * sizeof ids[0]);
+    qsort(ids, recording->n_users, sizeof ids[0], by_number);
+    op.u.among.author_id = viewer;
+    op.u.among.user_ids = ids;
+    op.u.among.n_user_ids = recording->n_users;
+    return ask(sweep, &op);
+}
+
 static bool sweep_history(struct sweep *sweep, uint64_t viewer)
 {
     uint64_t n;
@@ -223,7 +247,7 @@ bool run_sweep(struct run *run, int64_t now_ms, uint32_t limit)
 
         ok = sweep_unread(&sweep, viewer) && sweep_inbox(&sweep, viewer) &&
              sweep_author_pages(&sweep, viewer) && sweep_relations(&sweep, viewer) &&
-             sweep_history(&sweep, viewer);
+             sweep_fans(&sweep, viewer) && sweep_history(&sweep, viewer);
     }
     free(sweep.authors);
     return ok;

@@ -179,7 +179,7 @@ enum tidings_err load_heads(struct local *local, const char **message)
     if (!err)
         err = finish_list(local, &list);
     if (err == TIDINGS_CORRUPT)
-        *message = "an author's list of posts is damaged";
+        *message = "an author's list of posts is damaged; verify --repair makes the lists anew";
     kv_abort(&txn);
     free(list.ids);
     free(list.deleted);

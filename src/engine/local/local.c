@@ -124,18 +124,33 @@ static const struct engine_vtable local_vtable = {
     .close = local_close,
 };
 
-static enum tidings_err start(struct local *local, const char *dir, const char **message)
+static enum tidings_err load(struct local *local, bool rebuild, const char **message)
+{
+    enum tidings_err err = load_heads(local, message);
+    if (err != TIDINGS_CORRUPT || !rebuild)
+        return err;
+    err = rebuild_lists(local);
+    if (err)
+        return err;
+    /* What was loaded before the damage was found goes with the heads. */
+    heads_free(local->heads);
+    local->heads = heads_new();
+    return local->heads ? load_heads(local, message) : TIDINGS_NO_MEMORY;
+}
+
+static enum tidings_err start(struct local *local, const struct tidings_options *options,
+                              const char **message)
 {
     size_t map_bytes = (size_t)local->settings.map_mb << 20;
     local->heads = heads_new();
     if (!local->heads)
         return TIDINGS_NO_MEMORY;
-    enum tidings_err err =
-        kv_open(dir, map_bytes, (unsigned)local->settings.readers_max, &local->kv, message);
+    enum tidings_err err = kv_open(options->dir, map_bytes, (unsigned)local->settings.readers_max,
+                                   &local->kv, message);
     if (!err)
         err = load_format(local, message);
     if (!err)
-        err = load_heads(local, message);
+        err = load(local, options->rebuild, message);
     return err ? err : writer_start(local);
 }
 
@@ -150,7 +165,7 @@ enum tidings_err engine_local_open(const struct tidings_options *options, struct
     local->clock = options->clock ? options->clock : system_clock;
     local->clock_ctx = options->clock_ctx;
     readers_init(&local->readers);
-    enum tidings_err err = start(local, options->dir, message);
+    enum tidings_err err = start(local, options, message);
     if (err) {
         release(local);
         return err;

@@ -6,6 +6,7 @@
  *     writer.c    the one thread that changes anything, in batches
  *     load.c      the data directory's format, and the heads from it
  *     verify.c    recomputing what is stored twice
+ *     rebuild.c   the authors' lists anew from the posts
  *     local.c     opening, closing, and the engine's table
  */
 #ifndef LOCAL_LOCAL_H
@@ -98,6 +99,11 @@ enum tidings_err load_heads(struct local *local, const char **message);
 /* The newest id given out, and its writing back. */
 uint64_t load_last_id(struct kv_txn *txn);
 void save_last_id(struct kv_txn *txn, uint64_t id);
+
+/* ---- rebuild.c ------------------------------------------------------------------------------ */
+
+/* Makes the authors' lists anew from the posts. CORRUPT if these are damaged too. */
+enum tidings_err rebuild_lists(struct local *local);
 
 /* ---- verify.c ------------------------------------------------------------------------------- */
 

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Many calls under way from one thread; each is a test that says whether it passed. */
-#ifndef TIDINGS_TESTS_SUBMIT_H
-#define TIDINGS_TESTS_SUBMIT_H
+/* The smaller tests, each with an engine of its own; each says whether it passed. */
+#ifndef TIDINGS_TESTS_SCENES_H
+#define TIDINGS_TESTS_SCENES_H
 
 #include "world.h"
+
+/* How long a test that is about chance goes on. */
+extern unsigned test_seconds;
+
+/* together.c: an answer is of one moment. */
+bool total_and_as_of_are_of_one_moment(const char *dir, uint64_t seed);
 
 /* Hundreds in flight, finished in whatever order they are done; nothing is lost or done twice. */
 bool submit_many(const char *dir, uint64_t seed);

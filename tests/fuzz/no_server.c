@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Stands in for src/http/server.c where the API is driven without sockets. */
+#include "http/http.h"
+
+struct http_loop *http_server_loop(struct http_server *server, unsigned index)
+{
+    (void)server;
+    (void)index;
+    return NULL;
+}
+
+void http_server_counters(const struct http_server *server, struct http_counters *sum)
+{
+    (void)server;
+    *sum = (struct http_counters){0};
+}
+
+void http_config_init(struct http_config *config)
+{
+    *config = (struct http_config){.threads = 1};
+#define X(name, standard, text) config->name = standard;
+    HTTP_SETTINGS(X)
+#undef X
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* The engine's answers and the model's, in the same words; see render.h and model.h. */
+#include "render.h"
+
+#include "model.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int line_of_relation(char *line, bool changed, bool following, bool mutual, uint64_t purged)
+{
+    return snprintf(line, RENDER_MAX, "changed %d following %d mutual %d purged %" PRIu64, changed,
+                    following, mutual, purged);
+}
+
+static int line_of_post(char *line, const struct tidings_post *post, uint64_t total,
+                        uint64_t author)
+{
+    return snprintf(line, RENDER_MAX,
+                    "post %" PRIu64 " by %" PRIu64 " at %" PRId64 " edited %" PRId64
+                    " title %zu body %zu unread %" PRIu64 " of author %" PRIu64,
+                    post->id, post->author_id, post->created_at, post->edited_at, post->title.n,
+                    post->body.n, total, author);
+}
+
+static int line_of_mark(char *line, uint64_t marked, uint64_t total)
+{
+    return snprintf(line, RENDER_MAX, "marked %" PRIu64 " total %" PRIu64, marked, total);
+}
+
+static int line_of_profile(char *line, uint64_t id, size_t name, size_t avatar)
+{
+    return snprintf(line, RENDER_MAX, "user %" PRIu64 " name %zu avatar %zu", id, name, avatar);
+}
+
+bool render_answer(const struct tidings_once *once, const struct tidings_answer *a,
+                   struct tidings_text *bytes)
+{
+    struct render *render = once->ctx;
+    char *line = render->text;
+    int n = 0;
+
+    switch (render->kind) {
+    case TIDINGS_OP_FOLLOW:
+    case TIDINGS_OP_UNFOLLOW:
+        n = line_of_relation(line, a->u.relation.changed, a->u.relation.following,
+                             a->u.relation.mutual, a->u.relation.purged);
+        break;
+    case TIDINGS_OP_PUBLISH:
+    case TIDINGS_OP_EDIT:
+        n = line_of_post(line, &a->u.post, 0, 0);
+        break;
+    case TIDINGS_OP_OPEN:
+        n = line_of_post(line, &a->u.open.post, a->u.open.unread_total, a->u.open.unread_author);
+        break;
+    case TIDINGS_OP_MARK_READ:
+    case TIDINGS_OP_MARK_UNREAD:
+        n = line_of_mark(line, a->u.mark.marked, a->u.mark.total);
+        break;
+    case TIDINGS_OP_PROFILE_SET:
+        n = line_of_profile(line, a->u.profile.user_id, a->u.profile.name.n, a->u.profile.avatar.n);
+        break;
+    default:
+        break;
+    }
+    *bytes = (struct tidings_text){line, (size_t)n};
+    return true;
+}
+
+struct tidings_text model_render(const struct tidings_op *op, const struct model_answer *a)
+{
+    char *line = model_room(NULL, RENDER_MAX, 1);
+    int n = 0;
+
+    line[0] = '\0';
+    switch (op->kind) {
+    case TIDINGS_OP_FOLLOW:
+    case TIDINGS_OP_UNFOLLOW:
+        n = line_of_relation(line, a->changed, a->following, a->mutual, a->purged);
+        break;
+    case TIDINGS_OP_PUBLISH:
+    case TIDINGS_OP_EDIT:
+        n = line_of_post(line, &a->post, 0, 0);
+        break;
+    case TIDINGS_OP_OPEN:
+        n = line_of_post(line, &a->post, a->total, a->unread_author);
+        break;
+    case TIDINGS_OP_MARK_READ:
+    case TIDINGS_OP_MARK_UNREAD:
+        n = line_of_mark(line, a->marked, a->total);
+        break;
+    case TIDINGS_OP_PROFILE_SET:
+        n = line_of_profile(line, a->profile_id, a->name.n, a->avatar.n);
+        break;
+    default:
+        break;
+    }
+    return (struct tidings_text){line, (size_t)n};
+}
+
+uint64_t render_post_id(struct tidings_text bytes)
+{
+    if (bytes.p == NULL || bytes.n < 5 || memcmp(bytes.p, "post ", 5) != 0)
+        return 0;
+    return strtoull(bytes.p + 5, NULL, 10);
+}

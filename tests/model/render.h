@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Answers of operations that are to be made once, as bytes: what a host would store and send again.
+ */
+#ifndef TIDINGS_TESTS_RENDER_H
+#define TIDINGS_TESTS_RENDER_H
+
+#include "tidings.h"
+
+enum { RENDER_MAX = 256 };
+
+/* What `ctx` of a struct tidings_once points to. */
+struct render {
+    enum tidings_op_kind kind;
+    char text[RENDER_MAX];
+};
+
+/* For struct tidings_once. Says what all answers of this kind say, in one line. */
+bool render_answer(const struct tidings_once *once, const struct tidings_answer *answer,
+                   struct tidings_text *bytes);
+
+/* The id of the post in the line of a PUBLISH; 0 if there is none. */
+uint64_t render_post_id(struct tidings_text bytes);
+
+#endif
