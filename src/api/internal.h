@@ -23,6 +23,8 @@ struct api {
     _Atomic(struct http_server *) server;
     _Atomic bool ready;
     _Atomic bool verifying;
+    pthread_t verifier; /* whoever set `verifying` may touch these two */
+    bool has_verifier;
     uint64_t started_ms;
     struct api_loop *loops;
 };

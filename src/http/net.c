@@ -272,9 +272,9 @@ static bool admit(struct link *link, const struct http_peer *peer)
     if (before >= shared->config.connections_max) {
         uv_buf_t text = uv_buf_init((char *)(uintptr_t)busy, sizeof busy - 1);
         uv_try_write((uv_stream_t *)&link->tcp, &text, 1);
-        count(&counters->over_total, 1);
+        count(&counters->full_server, 1);
     } else if (shared->peers && !peers_enter(shared->peers, peer, &link->slot)) {
-        count(&counters->over_address, 1);
+        count(&counters->full_address, 1);
     } else {
         return true;
     }

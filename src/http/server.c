@@ -30,7 +30,7 @@ void http_config_init(struct http_config *config)
     *config = (struct http_config)
     {
         .threads = 1,
-#define X(name, standard, text) .name = standard,
+#define X(name, standard, least, text) .name = standard,
         HTTP_SETTINGS(X)
 #undef X
     };

@@ -207,7 +207,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const struct http_peer peer;
     memset(&world, 0, sizeof world);
     struct http_config *config = &world.config;
-#define X(name, standard, text) config->name = standard;
+#define X(name, standard, least, text) config->name = standard;
     HTTP_SETTINGS(X)
 #undef X
     config->handler = handle;

@@ -24,7 +24,7 @@ void http_server_counters(const struct http_server *server, struct http_counters
 void http_config_init(struct http_config *config)
 {
     *config = (struct http_config){.threads = 1};
-#define X(name, standard, text) config->name = standard;
+#define X(name, standard, least, text) config->name = standard;
     HTTP_SETTINGS(X)
 #undef X
 }

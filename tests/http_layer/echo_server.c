@@ -378,10 +378,10 @@ static void see(const struct http_observation *seen, void *ctx)
 
 static bool set_option(struct http_config *config, const char *name, uint64_t value)
 {
-#define X(setting, standard, text) \
-    if (!strcmp(name, #setting)) { \
-        config->setting = value;   \
-        return true;               \
+#define X(setting, standard, least, text) \
+    if (!strcmp(name, #setting)) {        \
+        config->setting = value;          \
+        return true;                      \
     }
     HTTP_SETTINGS(X)
 #undef X
