@@ -376,10 +376,10 @@ static void greet(struct streams *streams, struct watcher *watcher, uint64_t see
     uint64_t total;
     if (seen)
         replay(streams, watcher, seen);
-    if (make_badge(streams, watcher->user, !seen, &total)) {
+    if (make_badge(streams, watcher->user, !seen, &total))
         send_out(streams, watcher);
-        find_online(streams, watcher->user)->badge = total;
-    }
+    /* The user's other devices may not have heard of this total yet, and the new one hears it twice then. */
+    refresh_badge(streams, find_online(streams, watcher->user));
 }
 
 void streams_open(struct exchange *ex)
