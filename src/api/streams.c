@@ -376,10 +376,14 @@ static void greet(struct streams *streams, struct watcher *watcher, uint64_t see
     uint64_t total;
     if (seen)
         replay(streams, watcher, seen);
-    if (make_badge(streams, watcher->user, !seen, &total))
-        send_out(streams, watcher);
-    /* The user's other devices may not have heard of this total yet, and the new one hears it twice then. */
-    refresh_badge(streams, find_online(streams, watcher->user));
+    if (!make_badge(streams, watcher->user, !seen, &total))
+        return;
+    send_out(streams, watcher);
+    /* Other devices of the user may not have heard of this total yet; the new one then hears it twice. */
+    struct online *online = find_online(streams, watcher->user);
+    if (online->watchers->next)
+        refresh_badge(streams, online);
+    online->badge = total;
 }
 
 void streams_open(struct exchange *ex)
