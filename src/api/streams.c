@@ -383,7 +383,8 @@ static void greet(struct streams *streams, struct watcher *watcher, uint64_t see
     struct online *online = find_online(streams, watcher->user);
     if (online->watchers->next)
         refresh_badge(streams, online);
-    online->badge = total;
+    else
+        online->badge = total;
 }
 
 void streams_open(struct exchange *ex)
