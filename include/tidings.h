@@ -432,7 +432,7 @@ struct tidings_answer {
         struct {
             struct tidings_event *rows;
             size_t n;
-            struct tidings_cursor next; /* never {0, 0}: where to ask again later */
+            struct tidings_cursor next; /* where to ask again later; {0, 0} is from the beginning */
         } events;
     } u;
     void *memory; /* private */

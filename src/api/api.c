@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "api/api.h"
 
+#include <arpa/inet.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/internal.h"
 #include "base/log.h"
@@ -62,19 +64,38 @@ void api_set_server(struct api *api, struct http_server *server)
     atomic_store(&api->server, server);
 }
 
+void api_counters(struct api *api, struct http_counters *counters)
+{
+    struct http_server *server = atomic_load(&api->server);
+    *counters = (struct http_counters){0};
+    if (server)
+        http_server_counters(server, counters);
+}
+
 void api_not_ready(struct api *api)
 {
     atomic_store(&api->ready, false);
+}
+
+static const char *peer_text(const struct http_peer *peer, char text[INET6_ADDRSTRLEN])
+{
+    struct in6_addr address;
+    memcpy(&address, peer->address, sizeof address);
+    if (IN6_IS_ADDR_V4MAPPED(&address))
+        return inet_ntop(AF_INET, peer->address + 12, text, INET6_ADDRSTRLEN);
+    return inet_ntop(AF_INET6, &address, text, INET6_ADDRSTRLEN);
 }
 
 void api_observe(const struct http_observation *seen, void *ctx)
 {
     struct api *api = ctx;
     struct log_line line;
+    char peer[INET6_ADDRSTRLEN];
     if (!api->config.access_log)
         return;
     log_begin(&line, LOG_INFO, "request");
     log_hex(&line, "request_id", seen->request_id);
+    log_text(&line, "peer", peer_text(&seen->peer, peer));
     log_text(&line, "method", seen->method);
     log_string(&line, "path", seen->path.p ? seen->path.p : "", seen->path.n);
     log_u64(&line, "status", (uint64_t)seen->status);

@@ -46,6 +46,9 @@ void api_set_server(struct api *api, struct http_server *server);
 void api_handle(struct http_request *req, void *ctx);
 void api_observe(const struct http_observation *seen, void *ctx);
 
+/* Waits for what runs on threads of its own. After the server has stopped, before the engine closes. */
+void api_join(struct api *api);
+
 /* Makes /readyz answer 503 from now on: a stop is near. Any thread. */
 void api_not_ready(struct api *api);
 

@@ -13,7 +13,7 @@
 #include "api/internal.h"
 #include "base/log.h"
 
-enum { IDEMPOTENCY_KEY_MAX = 255, FIELDS_MAX = 5, NUMBER_TEXT = 24 };
+enum { IDEMPOTENCY_KEY_MAX = 255, FIELDS_MAX = 6, NUMBER_TEXT = 24 };
 
 int64_t api_now_ms(void)
 {
@@ -42,6 +42,8 @@ static size_t answer_fields(const struct exchange *ex, int status, const char *c
 {
     size_t n = 0;
     int64_t wait_ms = ex->answer.retry_after_ms;
+    if (status == 405)
+        fields[n++] = (struct http_field){"Allow", ex->allow};
     if (status == 401)
         fields[n++] = (struct http_field){"WWW-Authenticate", "Bearer"};
     if (status == 429 || status == 503) {
@@ -74,10 +76,11 @@ void exchange_respond(struct exchange *ex, int status, const char *content_type,
     size_t index = ex->route ? (size_t)(ex->route - routes) : n_routes;
     metrics_count(exchange_loop(ex)->metrics, index, status, api_now_us() - ex->started_us);
     json_decref(ex->body);
-    tidings_answer_release(&ex->answer);
-    struct http_request *req = ex->req;
+    /* The exchange goes with the request; what it holds goes later, since the body may be part of it. */
+    struct tidings_answer answer = ex->answer;
     struct buf once_bytes = ex->once_bytes;
-    http_respond(req, &response); /* the exchange goes with the request */
+    http_respond(ex->req, &response);
+    tidings_answer_release(&answer);
     buf_release(&once_bytes);
 }
 
@@ -287,8 +290,8 @@ static bool authenticate(struct exchange *ex)
 /* How much a language of the header is wanted, in thousandths; -1 if it is not mentioned. */
 static int language_weight(struct http_text header, const char *language)
 {
-    const char *at = header.p, *end = header.p + header.n;
-    while (at && at < end) {
+    const char *at = header.p, *end = header.p ? header.p + header.n : NULL;
+    while (at < end) {
         const char *comma = memchr(at, ',', (size_t)(end - at));
         const char *stop = comma ? comma : end;
         while (at < stop && *at == ' ')
@@ -308,7 +311,8 @@ static int language_weight(struct http_text header, const char *language)
 static bool wants_chinese(struct http_request *req)
 {
     struct http_text header = http_request_header(req, "Accept-Language", NULL);
-    return language_weight(header, "zh") >= language_weight(header, "en");
+    int chinese = language_weight(header, "zh");
+    return !header.p || (chinese >= 0 && chinese >= language_weight(header, "en"));
 }
 
 static bool parse_query(struct exchange *ex)
@@ -337,27 +341,8 @@ static void begin(struct exchange *ex)
         exchange_submit(ex);
 }
 
-static void respond_method(struct exchange *ex, const char *allow)
-{
-    static const char body[] = "{\"type\":\"about:blank\",\"status\":405,"
-                               "\"code\":\"method_not_allowed\","
-                               "\"detail\":\"This method does not fit this path.\"}";
-    struct http_field field = {"Allow", allow};
-    struct http_response response = {
-        .status = 405,
-        .content_type = "application/problem+json",
-        .fields = &field,
-        .n_fields = 1,
-        .body = body,
-        .body_len = sizeof body - 1,
-    };
-    metrics_count(exchange_loop(ex)->metrics, n_routes, 405, api_now_us() - ex->started_us);
-    http_respond(ex->req, &response);
-}
-
 void api_handle(struct http_request *req, void *ctx)
 {
-    char allow[64] = "";
     const char *bad_id = NULL;
     struct exchange *ex = arena_alloc(http_request_arena(req), sizeof *ex);
     if (!ex) {
@@ -370,14 +355,14 @@ void api_handle(struct http_request *req, void *ctx)
     ex->started_us = api_now_us();
     ex->chinese = wants_chinese(req);
     tidings_answer_init(&ex->answer);
-    ex->route = route_find(http_request_path(req), http_request_verb(req), ex->ids, &bad_id, allow,
-                           sizeof allow);
+    ex->route = route_find(http_request_path(req), http_request_verb(req), ex->ids, &bad_id,
+                           ex->allow, sizeof ex->allow);
     if (ex->route && bad_id)
         exchange_invalid(ex, bad_id, "It must be an id: a whole number from 1 to 2^53-1.");
     else if (ex->route)
         begin(ex);
-    else if (*allow)
-        respond_method(ex, allow);
+    else if (*ex->allow)
+        exchange_problem(ex, 405, "method_not_allowed", "This method does not fit this path.");
     else
         exchange_problem(ex, 404, "not_found", "There is no such path.");
 }

@@ -58,8 +58,9 @@ struct exchange {
     uint64_t user_id;       /* the acting user */
     uint64_t ids[PATH_IDS]; /* the numbers in the path */
     struct http_query query;
-    json_t *body; /* NULL if there is none */
-    bool chinese; /* for notices */
+    json_t *body;   /* NULL if there is none */
+    char allow[64]; /* for a 405 */
+    bool chinese;   /* for notices */
     uint64_t started_us;
 
     struct tidings_call call;

@@ -23,9 +23,14 @@ struct api {
     _Atomic(struct http_server *) server;
     _Atomic bool ready;
     _Atomic bool verifying;
+    pthread_t verifier; /* whoever set `verifying` may touch these two */
+    bool has_verifier;
     uint64_t started_ms;
     struct api_loop *loops;
 };
+
+/* Zeros while there is no server. */
+void api_counters(struct api *api, struct http_counters *counters);
 
 int64_t api_now_ms(void);
 uint64_t api_now_us(void);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/internal.h"
 
@@ -154,11 +155,20 @@ static void print_tokens(struct api *api, struct buf *to)
     }
 }
 
+/* What is open now goes up and down; everything else only up. */
+static void print_http_counter(struct buf *to, const char *name, const char *help, uint64_t value)
+{
+    char full[64];
+    bool gauge = !strcmp(name, "open") || !strcmp(name, "streams_open");
+    snprintf(full, sizeof full, "http_%s%s", name, gauge ? "" : "_total");
+    single(to, full, gauge ? "gauge" : "counter", help, value);
+}
+
 static void print_http(struct api *api, struct buf *to)
 {
     struct http_counters counters;
-    http_server_counters(api->server, &counters);
-#define X(name, help) single(to, "http_" #name, "gauge", help, counters.name);
+    api_counters(api, &counters);
+#define X(name, help) print_http_counter(to, #name, help, counters.name);
     HTTP_COUNTERS(X)
 #undef X
     head(to, "http_cut_total", "counter", "Connections cut because something took too long.");

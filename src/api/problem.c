@@ -33,6 +33,8 @@ static void begin_problem(struct json_out *out, int status, const char *code, co
     json_out_object(out);
     json_out_key(out, "type");
     json_out_text(out, "about:blank");
+    json_out_key(out, "title");
+    json_out_text(out, http_status_phrase(status));
     json_out_key(out, "status");
     json_out_u64(out, (uint64_t)status);
     json_out_key(out, "code");

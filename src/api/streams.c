@@ -179,12 +179,15 @@ static enum tidings_err ask(struct streams *streams, const struct tidings_op *op
     return tidings_run(streams->api->config.tidings, op, &streams->answer);
 }
 
-/* "event: name\nid: id\ndata: " and an open object. */
+/* "event: name\nid: id\ndata: " and an open object; no id if that is 0. */
 static struct json_out begin_event(struct streams *streams, const char *name, uint64_t id)
 {
     struct json_out out;
     buf_clear(&streams->out);
-    buf_printf(&streams->out, "event: %s\nid: %llu\ndata: ", name, (unsigned long long)id);
+    buf_printf(&streams->out, "event: %s\n", name);
+    if (id)
+        buf_printf(&streams->out, "id: %llu\n", (unsigned long long)id);
+    buf_literal(&streams->out, "data: ");
     json_out_init(&out, &streams->out);
     json_out_object(&out);
     return out;
@@ -196,14 +199,18 @@ static void end_event(struct streams *streams, struct json_out *out)
     buf_literal(&streams->out, "\n\n");
 }
 
-/* The user's badge in streams->out; false if it could not be had. */
-static bool make_badge(struct streams *streams, uint64_t user, uint64_t *total)
+/*
+ * The user's badge in streams->out; false if it could not be had. Only posts have ids, since a client that comes back
+ * is told of the posts behind the last id it saw: a badge may be counted before an older post is told of. The first
+ * badge of a new client has one all the same, or there would be none to come back with.
+ */
+static bool make_badge(struct streams *streams, uint64_t user, bool first, uint64_t *total)
 {
     struct tidings_op op = {.kind = TIDINGS_OP_BADGE, .user_id = user};
     if (ask(streams, &op))
         return false;
     *total = streams->answer.u.badge.total;
-    struct json_out out = begin_event(streams, "badge", streams->answer.u.badge.as_of);
+    struct json_out out = begin_event(streams, "badge", first ? streams->answer.u.badge.as_of : 0);
     put_u64(&out, "total", *total);
     end_event(streams, &out);
     return true;
@@ -212,7 +219,7 @@ static bool make_badge(struct streams *streams, uint64_t user, uint64_t *total)
 static void refresh_badge(struct streams *streams, struct online *online)
 {
     uint64_t total;
-    if (!make_badge(streams, online->user, &total) || total == online->badge)
+    if (!make_badge(streams, online->user, false, &total) || total == online->badge)
         return;
     online->badge = total;
     send_all(streams, online);
@@ -337,7 +344,7 @@ void streams_tell(struct api *api, const struct exchange *ex)
     if (!make_notice(ex, &notice))
         return;
     struct http_counters counters;
-    http_server_counters(api->server, &counters);
+    api_counters(api, &counters);
     if (!counters.streams_open)
         return;
     for (unsigned i = 0; i < api->config.threads; i++)
@@ -369,15 +376,18 @@ static void greet(struct streams *streams, struct watcher *watcher, uint64_t see
     uint64_t total;
     if (seen)
         replay(streams, watcher, seen);
-    if (make_badge(streams, watcher->user, &total)) {
-        send_out(streams, watcher);
-        find_online(streams, watcher->user)->badge = total;
-    }
+    if (!make_badge(streams, watcher->user, !seen, &total))
+        return;
+    send_out(streams, watcher);
+    /* Other devices of the user may not have heard of this total yet; the new one then hears it twice. */
+    struct online *online = find_online(streams, watcher->user);
+    if (online->watchers->next)
+        refresh_badge(streams, online);
+    online->badge = total;
 }
 
 void streams_open(struct exchange *ex)
 {
-    static const struct http_field fields[] = {{"Cache-Control", "no-store"}};
     struct streams *streams = exchange_loop(ex)->streams;
     struct http_text last = http_request_header(ex->req, "Last-Event-ID", NULL);
     uint64_t seen = 0;
@@ -403,7 +413,7 @@ void streams_open(struct exchange *ex)
                   api_now_us() - ex->started_us);
     json_decref(ex->body);
     /* The exchange goes with the request. */
-    watcher->stream = http_stream_begin(ex->req, fields, 1, stream_closed, watcher);
+    watcher->stream = http_stream_begin(ex->req, NULL, 0, stream_closed, watcher);
     if (watcher->stream)
         greet(streams, watcher, seen);
     else

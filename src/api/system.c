@@ -51,7 +51,7 @@ void run_status(struct exchange *ex)
     struct json_out out;
     struct buf *buf = &exchange_loop(ex)->out;
     tidings_stats(ex->api->config.tidings, &stats);
-    http_server_counters(ex->api->server, &counters);
+    api_counters(ex->api, &counters);
     buf_clear(buf);
     json_out_init(&out, buf);
     json_out_object(&out);
@@ -72,12 +72,13 @@ void run_status(struct exchange *ex)
 
 /* ---- Verify --------------------------------------------------------------------------------- */
 
-/* Runs on a thread of its own: it may take minutes, and writing stands still meanwhile. */
+/* Runs on a thread of its own: it may take minutes, and writing stands still meanwhile. In the request's arena. */
 struct verification {
     struct exchange *ex;
     struct tidings_verify verify;
     enum tidings_err err;
     struct buf report;
+    char bytes[REPORT_MAX];
 };
 
 /* Keeps the beginning of the report; a damaged directory has no end of differences. */
@@ -98,22 +99,20 @@ static void respond_verified(struct http_request *req, void *arg)
     if (v->err) {
         ex->answer.err = v->err;
         exchange_refuse(ex);
-    } else {
-        struct json_out out;
-        struct buf *buf = &exchange_loop(ex)->out;
-        buf_clear(buf);
-        json_out_init(&out, buf);
-        json_out_object(&out);
-        put_u64(&out, "checked", v->verify.checked);
-        put_u64(&out, "differences", v->verify.differences);
-        put_u64(&out, "repaired", v->verify.repaired);
-        json_out_key(&out, "report");
-        json_out_string(&out, v->report.data ? v->report.data : "", v->report.len);
-        json_out_end(&out);
-        exchange_respond(ex, 200, "application/json", buf->data, buf->len);
+        return;
     }
-    buf_release(&v->report);
-    free(v);
+    struct json_out out;
+    struct buf *buf = &exchange_loop(ex)->out;
+    buf_clear(buf);
+    json_out_init(&out, buf);
+    json_out_object(&out);
+    put_u64(&out, "checked", v->verify.checked);
+    put_u64(&out, "differences", v->verify.differences);
+    put_u64(&out, "repaired", v->verify.repaired);
+    json_out_key(&out, "report");
+    json_out_string(&out, v->report.data, v->report.len);
+    json_out_end(&out);
+    exchange_respond(ex, 200, "application/json", buf->data, buf->len);
 }
 
 static void *verify_main(void *arg)
@@ -128,29 +127,34 @@ static void *verify_main(void *arg)
     return NULL;
 }
 
+void api_join(struct api *api)
+{
+    if (api->has_verifier)
+        pthread_join(api->verifier, NULL);
+    api->has_verifier = false;
+}
+
 void run_verify(struct exchange *ex)
 {
     static const char *const members[] = {"repair", NULL};
+    struct api *api = ex->api;
     bool repair = false, given;
     if (http_request_body(ex->req).n &&
         !(arg_body(ex, members) && arg_bool(ex, "repair", &repair, &given)))
         return;
-    if (atomic_exchange(&ex->api->verifying, true)) {
+    if (atomic_exchange(&api->verifying, true)) {
         exchange_problem(ex, 503, "busy", "It is being verified already.");
         return;
     }
-    struct verification *v = calloc(1, sizeof *v);
-    pthread_t thread;
+    api_join(api); /* an earlier one, which has answered */
+    struct verification *v = arena_alloc(http_request_arena(ex->req), sizeof *v);
     if (v) {
-        v->ex = ex;
-        v->verify.repair = repair;
-        buf_init(&v->report, REPORT_MAX + 1);
+        *v = (struct verification){.ex = ex, .verify.repair = repair};
+        buf_init_borrowed(&v->report, v->bytes, sizeof v->bytes);
+        api->has_verifier = !pthread_create(&api->verifier, NULL, verify_main, v);
     }
-    if (!v || pthread_create(&thread, NULL, verify_main, v)) {
-        free(v);
-        atomic_store(&ex->api->verifying, false);
+    if (!api->has_verifier) {
+        atomic_store(&api->verifying, false);
         exchange_problem(ex, 503, "busy", "Too much to do at the moment. Try again later.");
-        return;
     }
-    pthread_detach(thread);
 }

@@ -11,14 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "auth/hmac.h"
 #include "auth/keys_internal.h"
 #include "base/base64url.h"
 #include "base/json_out.h"
 
 #define USER_ID_MAX ((UINT64_C(1) << 53) - 1)
-#define TIME_MAX_S  INT64_C(253402300799) /* the year 9999: milliseconds cannot overflow */
 
-enum { HS256_BYTES = 32, EDDSA_BYTES = 64 };
+enum { EDDSA_BYTES = 64 };
 
 const char *jwt_reason_label(enum jwt_reason reason)
 {
@@ -77,12 +77,12 @@ static json_t *object_of(struct part part)
 
 /* ---- The signature ------------------------------------------------------------------------- */
 
-static bool hmac(const struct key *key, struct part text, unsigned char out[HS256_BYTES])
+static bool hmac(const struct key *key, struct part text, unsigned char out[HMAC_BYTES])
 {
     size_t n = 0;
     EVP_MAC_CTX *mac = EVP_MAC_CTX_dup(key->mac);
     bool ok = mac && EVP_MAC_update(mac, (const unsigned char *)text.p, text.n) &&
-              EVP_MAC_final(mac, out, &n, HS256_BYTES) && n == HS256_BYTES;
+              EVP_MAC_final(mac, out, &n, HMAC_BYTES) && n == HMAC_BYTES;
     EVP_MAC_CTX_free(mac);
     return ok;
 }
@@ -91,7 +91,7 @@ static bool is_signed_by(const struct key *key, struct part text, const unsigned
                          size_t n)
 {
     if (key->alg == KEY_HS256) {
-        unsigned char right[HS256_BYTES];
+        unsigned char right[HMAC_BYTES];
         return n == sizeof right && hmac(key, text, right) &&
                CRYPTO_memcmp(right, signature, sizeof right) == 0;
     }
@@ -324,7 +324,7 @@ size_t jwt_sign_hs256(const struct keys *keys, uint64_t user_id, enum jwt_role r
                       int64_t ttl_s, char *out)
 {
     char json_bytes[512];
-    unsigned char signature[HS256_BYTES];
+    unsigned char signature[HMAC_BYTES];
     struct buf json, token;
     const struct key *key = signing_key(keys, now_s);
     if (!key)

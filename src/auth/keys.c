@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/pem.h>
 #include <pthread.h>
@@ -14,11 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "auth/hmac.h"
 #include "auth/keys_internal.h"
 #include "base/base64url.h"
-
-/* The last second of the year 9999: room enough, and milliseconds cannot overflow. */
-#define TIME_MAX_S INT64_C(253402300799)
 
 /* ---- Sets ---------------------------------------------------------------------------------- */
 
@@ -70,17 +67,6 @@ static struct key *add_key(struct keys *keys, enum key_alg alg)
 
 /* ---- HS256 --------------------------------------------------------------------------------- */
 
-static bool set_secret(struct key *key, const unsigned char *secret, size_t n)
-{
-    char digest[] = "SHA256";
-    OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
-                           OSSL_PARAM_construct_end()};
-    EVP_MAC *hmac = EVP_MAC_fetch(NULL, "HMAC", NULL);
-    key->mac = hmac ? EVP_MAC_CTX_new(hmac) : NULL;
-    EVP_MAC_free(hmac);
-    return key->mac && EVP_MAC_init(key->mac, secret, n, params);
-}
-
 static enum keys_err add_secret(struct keys *keys, const char *line, size_t n, size_t number,
                                 struct keys_note *note)
 {
@@ -93,7 +79,8 @@ static enum keys_err add_secret(struct keys *keys, const char *line, size_t n, s
     struct key *key = add_key(keys, KEY_HS256);
     if (!key)
         return complain(note, "secret", number, "too many keys");
-    return set_secret(key, (const unsigned char *)line, n) ? KEYS_OK : KEYS_ERR_MEMORY;
+    key->mac = hmac_new(line, n);
+    return key->mac ? KEYS_OK : KEYS_ERR_MEMORY;
 }
 
 enum keys_err keys_add_secrets(struct keys *keys, const char *lines, struct keys_note *note)
@@ -183,7 +170,7 @@ static const char *take_secret(struct key *key, const json_t *entry)
         problem = "the secret is not base64url without padding, or longer than 1024 bytes";
     else if (length < SECRET_MIN)
         problem = "the secret is shorter than 32 bytes";
-    else if (!set_secret(key, secret, length))
+    else if (!(key->mac = hmac_new(secret, length)))
         problem = "the secret cannot be used: out of memory";
     OPENSSL_cleanse(secret, sizeof secret);
     return problem;

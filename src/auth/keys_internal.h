@@ -8,6 +8,9 @@
 
 #include "auth/keys.h"
 
+/* The last second of the year 9999: room enough, and milliseconds cannot overflow. */
+#define TIME_MAX_S INT64_C(253402300799)
+
 enum key_alg { KEY_HS256, KEY_EDDSA };
 
 struct key {

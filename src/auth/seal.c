@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "auth/hmac.h"
 #include "base/base64url.h"
 #include "base/bytes.h"
 
@@ -37,20 +38,15 @@ static bool derive(const void *secret, size_t n, unsigned char key[KEY_BYTES])
 struct seal *seal_new(const void *secret, size_t n)
 {
     unsigned char key[KEY_BYTES];
-    char digest[] = "SHA256";
-    OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
-                           OSSL_PARAM_construct_end()};
     if (n < 32 || !derive(secret, n, key))
         return NULL;
     struct seal *seal = calloc(1, sizeof *seal);
-    EVP_MAC *hmac = EVP_MAC_fetch(NULL, "HMAC", NULL);
-    if (seal && hmac)
-        seal->mac = EVP_MAC_CTX_new(hmac);
-    if (!seal || !seal->mac || !EVP_MAC_init(seal->mac, key, sizeof key, params)) {
+    if (seal)
+        seal->mac = hmac_new(key, sizeof key);
+    if (seal && !seal->mac) {
         seal_free(seal);
         seal = NULL;
     }
-    EVP_MAC_free(hmac);
     OPENSSL_cleanse(key, sizeof key);
     return seal;
 }
@@ -64,7 +60,7 @@ void seal_free(struct seal *seal)
 }
 
 static bool compute(struct seal *seal, uint8_t purpose, uint64_t user_id, const uint8_t *data,
-                    size_t n, unsigned char mac[32])
+                    size_t n, unsigned char mac[HMAC_BYTES])
 {
     /* Purpose and user have a fixed length, so no two inputs run together to the same bytes. */
     uint8_t bytes[1 + 8 + DATA_MAX];
@@ -73,13 +69,13 @@ static bool compute(struct seal *seal, uint8_t purpose, uint64_t user_id, const 
     put_u64(bytes + 1, user_id);
     memcpy(bytes + 9, data, n);
     return EVP_MAC_init(seal->mac, NULL, 0, NULL) && EVP_MAC_update(seal->mac, bytes, 9 + n) &&
-           EVP_MAC_final(seal->mac, mac, &length, 32);
+           EVP_MAC_final(seal->mac, mac, &length, HMAC_BYTES);
 }
 
 size_t seal_text(struct seal *seal, uint8_t purpose, uint64_t user_id, const uint64_t *values,
                  size_t n, char *text)
 {
-    uint8_t bytes[DATA_MAX + 32];
+    uint8_t bytes[DATA_MAX + HMAC_BYTES];
     size_t length = 0;
     for (size_t i = 0; i < n && i < SEAL_VALUES; i++)
         length += put_varint(bytes + length, values[i]);
@@ -92,7 +88,7 @@ bool seal_open(struct seal *seal, uint8_t purpose, uint64_t user_id, const char 
                size_t text_n, uint64_t *values, size_t n)
 {
     uint8_t bytes[DATA_MAX + MAC_BYTES];
-    unsigned char right[32];
+    unsigned char right[HMAC_BYTES];
     uint64_t read[SEAL_VALUES];
     size_t length;
     if (n > SEAL_VALUES || !base64url_decode(text, text_n, bytes, sizeof bytes, &length) ||

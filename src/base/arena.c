@@ -31,7 +31,8 @@ static struct arena_block *add_block(struct arena *arena, size_t need)
     if (size > arena->limit - arena->total)
         return NULL;
 
-    struct arena_block *block = malloc(sizeof *block + size);
+    struct arena_block *block =
+        size <= SIZE_MAX - sizeof *block ? malloc(sizeof *block + size) : NULL;
     if (!block)
         return NULL;
     block->next = arena->blocks;

@@ -6,14 +6,12 @@
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /* Each character's value plus one; 0 is no character of the alphabet. */
-#define RANGE10(c, v)                                                                             \
-    [c] = v, [c + 1] = v + 1, [c + 2] = v + 2, [c + 3] = v + 3, [c + 4] = v + 4, [c + 5] = v + 5, \
-    [c + 6] = v + 6, [c + 7] = v + 7, [c + 8] = v + 8, [c + 9] = v + 9
-#define RANGE6(c, v) \
-    [c] = v, [c + 1] = v + 1, [c + 2] = v + 2, [c + 3] = v + 3, [c + 4] = v + 4, [c + 5] = v + 5
+#define TWO(c, v) [(c)] = (v), [(c) + 1] = (v) + 1
+#define SIX(c, v) TWO(c, v), TWO((c) + 2, (v) + 2), TWO((c) + 4, (v) + 4)
+#define TEN(c, v) SIX(c, v), TWO((c) + 6, (v) + 6), TWO((c) + 8, (v) + 8)
 static const uint8_t values[256] = {
-    RANGE10('A', 1), RANGE10('K', 11), RANGE6('U', 21), RANGE10('a', 27), RANGE10('k', 37),
-    RANGE6('u', 47), RANGE10('0', 53), ['-'] = 63,      ['_'] = 64,
+    TEN('A', 1),  TEN('K', 11), SIX('U', 21), TEN('a', 27), TEN('k', 37),
+    SIX('u', 47), TEN('0', 53), ['-'] = 63,   ['_'] = 64,
 };
 
 size_t base64url_encode(const void *bytes, size_t n, char *text)

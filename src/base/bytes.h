@@ -63,7 +63,7 @@ struct reader {
 static inline struct reader reader_of(const void *bytes, size_t n)
 {
     const uint8_t *at = bytes;
-    return (struct reader){.at = at, .end = at + n};
+    return (struct reader){.at = at, .end = n ? at + n : at};
 }
 
 static inline size_t reader_left(const struct reader *r)

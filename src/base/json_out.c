@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
 void json_out_init(struct json_out *out, struct buf *buf)
 {
     *out = (struct json_out){.buf = buf};
@@ -82,27 +84,21 @@ void json_out_key(struct json_out *out, const char *key)
     buf_literal(out->buf, "\":");
 }
 
-/* The bytes of the UTF-8 sequence at `at`, or 0 if there is none (RFC 3629). */
-static size_t sequence(const unsigned char *at, size_t left)
+/* A multiple of 2, 3 and 4, so that no run of characters of one length is cut by it. */
+enum { WIDE_WINDOW = 192 };
+
+/* How many bytes from `at` on, which are not ASCII, are whole characters of UTF-8. */
+static size_t wide_run(const char *at, size_t left)
 {
-    unsigned char low = 0x80, high = 0xbf;
-    size_t n = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
-    if (at[0] < 0xc2 || at[0] > 0xf4 || left < n)
-        return 0;
-    if (at[0] == 0xe0)
-        low = 0xa0;
-    if (at[0] == 0xed)
-        high = 0x9f;
-    if (at[0] == 0xf0)
-        low = 0x90;
-    if (at[0] == 0xf4)
-        high = 0x8f;
-    if (at[1] < low || at[1] > high)
-        return 0;
-    for (size_t i = 2; i < n; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    return n;
+    size_t n = 0, characters;
+    while (n < left && n < WIDE_WINDOW && (at[n] & 0x80))
+        n++;
+    if (utf8_check(at, n, &characters))
+        return n;
+    for (size_t one = 2; one <= 4 && one <= n; one++)
+        if (utf8_check(at, one, &characters))
+            return one;
+    return 0;
 }
 
 static void escape(struct buf *buf, unsigned char c)
@@ -119,16 +115,16 @@ static void escape(struct buf *buf, unsigned char c)
 }
 
 /* How many bytes from `at` on can be written as they are. */
-static size_t plain_run(const unsigned char *at, size_t left)
+static size_t plain_run(const char *at, size_t left)
 {
     size_t n = 0;
     while (n < left) {
-        unsigned char c = at[n];
+        unsigned char c = (unsigned char)at[n];
         if (c >= 0x80) {
-            size_t length = sequence(at + n, left - n);
-            if (!length)
+            size_t wide = wide_run(at + n, left - n);
+            if (!wide)
                 break;
-            n += length;
+            n += wide;
         } else if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f) {
             break;
         } else {
@@ -143,21 +139,17 @@ void json_out_string(struct json_out *out, const char *bytes, size_t n)
     if (!before_value(out))
         return;
     struct buf *buf = out->buf;
-    const unsigned char *at = (const unsigned char *)bytes;
     buf_char(buf, '"');
-    for (size_t left = n; left && !buf->failed;) {
-        size_t run = plain_run(at, left);
-        buf_append(buf, at, run);
+    for (size_t at = 0; at < n && !buf->failed; at++) {
+        size_t run = plain_run(bytes + at, n - at);
+        buf_append(buf, bytes + at, run);
         at += run;
-        left -= run;
-        if (!left)
+        if (at == n)
             break;
-        if (*at < 0x80)
-            escape(buf, *at);
-        else
+        if (bytes[at] & 0x80)
             buf_literal(buf, "\xef\xbf\xbd");
-        at++;
-        left--;
+        else
+            escape(buf, (unsigned char)bytes[at]);
     }
     buf_char(buf, '"');
 }

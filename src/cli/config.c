@@ -46,8 +46,8 @@ static void make_table(struct config *config, struct table *table)
     add(table, (struct setting){#name, &config->engine.name, NULL, standard, least, most, text});
     TIDINGS_SETTINGS(X)
 #undef X
-#define X(name, standard, text)                                                       \
-    add(table, (struct setting){"http_" #name, &config->http.name, NULL, standard, 0, \
+#define X(name, standard, least, text)                                                    \
+    add(table, (struct setting){"http_" #name, &config->http.name, NULL, standard, least, \
                                 UINT64_C(1) << 40, text});
     HTTP_SETTINGS(X)
 #undef X

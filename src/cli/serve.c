@@ -104,8 +104,13 @@ static bool load_seal_secret(struct server *server)
     if (fd >= 0) {
         ssize_t n = read(fd, server->seal_secret, SECRET_BYTES);
         close(fd);
-        if (n == SECRET_BYTES)
-            return true;
+        if (n != SECRET_BYTES)
+            log_message(LOG_ERROR, "%s is damaged; remove it to invalidate all cursors", path);
+        return n == SECRET_BYTES;
+    }
+    if (errno != ENOENT) {
+        log_message(LOG_ERROR, "%s cannot be read: %s", path, strerror(errno));
+        return false;
     }
     if (RAND_bytes(server->seal_secret, SECRET_BYTES) != 1)
         return false;
@@ -185,6 +190,8 @@ static void stop(struct server *server)
         api_not_ready(server->api);
     if (server->http)
         http_server_stop(server->http, server->config.stop_timeout_ms);
+    if (server->api)
+        api_join(server->api);
     tidings_close(server->tidings);
     http_server_free(server->http);
     api_free(server->api);
@@ -195,15 +202,18 @@ static void stop(struct server *server)
 
 static void print_dev_link(const struct server *server)
 {
-    char token[JWT_MAX];
+    enum { DAY_S = 86400 };
+    char token[JWT_MAX], service[JWT_MAX];
     struct keys *keys = keyring_get(server->keys);
-    size_t n = jwt_sign_hs256(keys, DEMO_READER, JWT_ROLE_USER, time(NULL), 86400, token);
+    size_t n = jwt_sign_hs256(keys, DEMO_READER, JWT_ROLE_USER, time(NULL), DAY_S, token);
+    n = n ? jwt_sign_hs256(keys, DEMO_READER, JWT_ROLE_SERVICE, time(NULL), DAY_S, service) : 0;
     keys_unref(keys);
     if (!n)
         return;
     unsigned port = http_server_port(server->http);
     printf("Tidings is ready: http://127.0.0.1:%u/docs\n\n", port);
-    printf("You are user %d for a day:\n\n  TOKEN=%s\n\n", DEMO_READER, token);
+    printf("For a day you are user %d:\n\n  TOKEN=%s\n\n", DEMO_READER, token);
+    printf("or, with -H 'X-User-Id: 2', whoever you like:\n\n  SERVICE=%s\n\n", service);
     printf("  curl -s -H \"Authorization: Bearer $TOKEN\" http://127.0.0.1:%u/v1/inbox\n", port);
     printf("  curl -N -H \"Authorization: Bearer $TOKEN\" http://127.0.0.1:%u/v1/stream\n\n", port);
     fflush(stdout);

@@ -7,6 +7,8 @@
 #include "cli/cli.h"
 #include "tidings.h"
 
+enum { PATH_BYTES = 4096 };
+
 static const char help[] =
     "usage: tidings verify --data DIR [--repair]\n\n"
     "Recomputes every stored count from what it was counted from and checks every index\n"
@@ -73,8 +75,10 @@ int cli_verify(int argc, char **argv)
         fputs(help, stderr);
         return EXIT_USAGE;
     }
-    if (access(options.dir, F_OK)) {
-        fprintf(stderr, "tidings: %s: no such directory\n", options.dir);
+    char file[PATH_BYTES];
+    snprintf(file, sizeof file, "%s/data.mdb", options.dir);
+    if (access(file, F_OK)) {
+        fprintf(stderr, "tidings: %s: there is no data there\n", options.dir);
         return EXIT_BROKEN;
     }
     return run(&options, &verify);

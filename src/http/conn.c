@@ -75,8 +75,7 @@ bool conn_wants_close(const struct http_conn *conn)
 
 /* ---- The queue of requests ----------------------------------------------------------------- */
 
-/* Forgets a request: its handler's, it becomes an orphan; answered or not handed over, it is freed.
- */
+/* Forgets a request: what is still its handler's becomes an orphan, everything else is freed. */
 static void drop_request(struct http_request *req)
 {
     if (req->stream) {
@@ -178,7 +177,7 @@ static void rest(struct http_conn *conn)
 {
     if (conn->state != CONN_IDLE || conn->in_flight)
         return;
-    if (conn->loop->stopping || conn->eof)
+    if (conn->loop->stopping)
         conn_deafen(conn, NULL);
     else
         timer_set(conn->loop, &conn->read_timer, TIMER_IDLE);

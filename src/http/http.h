@@ -73,8 +73,8 @@ enum http_refusal {
 #define HTTP_COUNTERS(X)                                               \
     X(accepted, "connections accepted")                                \
     X(open, "connections open now")                                    \
-    X(over_total, "connections refused: too many in all")              \
-    X(over_address, "connections refused: too many from one address")  \
+    X(full_server, "connections refused: too many in all")             \
+    X(full_address, "connections refused: too many from one address")  \
     X(requests, "requests handed to the handler")                      \
     X(responses, "answers")                                            \
     X(aborted, "requests whose client left before the answer")         \
@@ -136,6 +136,7 @@ const char *http_request_method(const struct http_request *req);
 struct http_text http_request_path(const struct http_request *req);
 /* What follows the '?', not decoded; p is NULL if there is no '?'. */
 struct http_text http_request_query(const struct http_request *req);
+/* n is 0 if there is none; p is never NULL. */
 struct http_text http_request_body(const struct http_request *req);
 uint64_t http_request_id(const struct http_request *req);
 struct http_peer http_request_peer(const struct http_request *req);
@@ -175,6 +176,9 @@ struct http_response {
     size_t body_len;
     bool close; /* close the connection after this answer */
 };
+
+/* "Not Found"; a static string. */
+const char *http_status_phrase(int status);
 
 /* Answers and frees the request, in any case. */
 void http_respond(struct http_request *req, const struct http_response *response);
@@ -246,24 +250,24 @@ struct http_observation {
     unsigned loop_index;
 };
 
-/* name, default, what it is; milliseconds and bytes. */
-#define HTTP_SETTINGS(X)                                                                       \
-    X(head_max, 8192, "bytes in a request's head")                                             \
-    X(target_max, 4096, "bytes in a request's target")                                         \
-    X(body_max, 131072, "bytes in a request's body")                                           \
-    X(headers_max, 64, "headers in a request, at most HTTP_HEADERS_MAX")                       \
-    X(arena_max, 1048576, "bytes of memory a handler may take for one request")                \
-    X(pipeline_max, 16, "requests of one connection under way at the same time")               \
-    X(output_max, 4194304, "unsent bytes of answers for one connection")                       \
-    X(stream_output_max, 65536, "unsent bytes of one stream")                                  \
-    X(connections_max, 16384, "connections open at the same time")                             \
-    X(connections_per_address, 1024, "of them from one IPv4 address or IPv6 /64; 0: no limit") \
-    X(head_timeout_ms, 10000, "time for a head to arrive")                                     \
-    X(body_timeout_ms, 10000, "time for a body to arrive")                                     \
-    X(write_timeout_ms, 10000, "time without progress in sending")                             \
-    X(idle_timeout_ms, 60000, "time between two requests of a connection")                     \
-    X(linger_timeout_ms, 2000, "time for a client to close after us")                          \
-    X(heartbeat_ms, 15000, "time between two heartbeats of a stream")
+/* name, default, least, what it is; milliseconds and bytes. */
+#define HTTP_SETTINGS(X)                                                                          \
+    X(head_max, 8192, 1, "bytes in a request's head")                                             \
+    X(target_max, 4096, 1, "bytes in a request's target")                                         \
+    X(body_max, 131072, 1, "bytes in a request's body")                                           \
+    X(headers_max, 64, 1, "headers in a request, 128 at most")                                    \
+    X(arena_max, 1048576, 1, "bytes of memory a handler may take for one request")                \
+    X(pipeline_max, 16, 1, "requests of one connection under way at the same time")               \
+    X(output_max, 4194304, 1, "unsent bytes of answers for one connection")                       \
+    X(stream_output_max, 65536, 1, "unsent bytes of one stream")                                  \
+    X(connections_max, 16384, 1, "connections open at the same time")                             \
+    X(connections_per_address, 1024, 0, "of them from one IPv4 address or IPv6 /64; 0: no limit") \
+    X(head_timeout_ms, 10000, 1, "time for a head to arrive")                                     \
+    X(body_timeout_ms, 10000, 1, "time for a body to arrive")                                     \
+    X(write_timeout_ms, 10000, 1, "time without progress in sending")                             \
+    X(idle_timeout_ms, 60000, 1, "time between two requests of a connection")                     \
+    X(linger_timeout_ms, 2000, 1, "time for a client to close after us")                          \
+    X(heartbeat_ms, 15000, 1, "time between two heartbeats of a stream")
 
 enum { HTTP_HEADERS_MAX = 128, HTTP_THREADS_MAX = 256 };
 
@@ -273,7 +277,7 @@ struct http_config {
     void (*handler)(struct http_request *req, void *ctx);
     void (*observer)(const struct http_observation *seen, void *ctx); /* may be NULL */
     void *ctx;                                                        /* for both */
-#define X(name, standard, text) uint64_t name;
+#define X(name, standard, least, text) uint64_t name;
     HTTP_SETTINGS(X)
 #undef X
 };
@@ -282,8 +286,9 @@ struct http_config {
 void http_config_init(struct http_config *config);
 
 /*
- * Listens and starts the threads; the config is copied, `listen` not needed any more. On failure
- * *message, if wanted, is a static text with the detail.
+ * Listens and starts the threads; the config is copied, `listen` not needed any more. *server is
+ * set before the first handler can run. On failure it is NULL, and *message, if wanted, is a static
+ * text with the detail.
  */
 enum http_err http_server_start(const struct http_config *config, struct http_server **server,
                                 const char **message);

@@ -3,8 +3,8 @@
  * What the files of src/http share. Two halves:
  *
  *   the core       loop.c, request.c, respond.c, conn.c, stream.c: what happens to bytes, requests
- * and clocks. No sockets and no libuv, so that it can be driven by a test or a fuzzer. the
- * transport  net.c, server.c: sockets and threads (libuv).
+ *                  and clocks. No sockets and no libuv, so that a test or a fuzzer can drive it.
+ *   the transport  net.c, server.c: sockets and threads (libuv).
  *
  * The transport enters the core at the beginning of a turn (bytes came, a clock ran out, another
  * thread posted) with conn_input(), conn_eof(), loop_run_timers(), loop_run_posts(). The core never
@@ -26,6 +26,10 @@
 #include "base/buf.h"
 #include "http/http.h"
 #include "http/parser.h"
+
+/* The struct that the member pointed to is part of. */
+#define CONTAINER(pointer, type, member) \
+    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 /* ---- Clocks -------------------------------------------------------------------------------- */
 

@@ -24,6 +24,9 @@ void loop_init(struct http_loop *loop, const struct http_config *config, unsigne
     loop->timer_ms[TIMER_IDLE] = config->idle_timeout_ms;
     loop->timer_ms[TIMER_LINGER] = config->linger_timeout_ms;
     loop->timer_ms[TIMER_BEAT] = config->heartbeat_ms;
+    /* A timer that is due when it is set would never let a sweep end. */
+    for (int kind = 0; kind < TIMERS; kind++)
+        loop->timer_ms[kind] += loop->timer_ms[kind] == 0;
 }
 
 void loop_release(struct http_loop *loop)
@@ -98,9 +101,6 @@ void timer_set(struct http_loop *loop, struct timer *timer, enum timer_kind kind
     list->prev->next = timer;
     list->prev = timer;
 }
-
-#define CONTAINER(pointer, type, member) \
-    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 void loop_run_timers(struct http_loop *loop, void (*expired_write)(struct http_conn *conn))
 {

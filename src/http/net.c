@@ -41,7 +41,7 @@ static void end_turn(struct net_loop *net);
 
 static struct link *link_of(struct http_conn *conn)
 {
-    return (struct link *)(void *)((char *)conn - offsetof(struct link, conn));
+    return CONTAINER(conn, struct link, conn);
 }
 
 static void begin_turn(struct net_loop *net)
@@ -185,9 +185,12 @@ static void watch_stream(struct link *link)
         setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
 }
 
+/* All is said: closes our side; the rest when the client has closed its own. */
 static void shut_link(struct link *link)
 {
     uv_os_fd_t fd;
+    if (link->shut && !link->conn.eof)
+        return;
     link->shut = true;
     if (link->conn.eof || uv_fileno((uv_handle_t *)&link->tcp, &fd) != 0 || shutdown(fd, SHUT_WR))
         conn_kill(&link->conn);
@@ -218,7 +221,7 @@ static void sync_link(struct link *link)
 
     if (conn->stream && !link->streaming)
         watch_stream(link);
-    if (!link->shut && !conn->dead && conn_wants_close(conn))
+    if (!conn->dead && conn_wants_close(conn))
         shut_link(link);
     if (!conn->dead)
         sync_reading(link);
@@ -269,9 +272,9 @@ static bool admit(struct link *link, const struct http_peer *peer)
     if (before >= shared->config.connections_max) {
         uv_buf_t text = uv_buf_init((char *)(uintptr_t)busy, sizeof busy - 1);
         uv_try_write((uv_stream_t *)&link->tcp, &text, 1);
-        count(&counters->over_total, 1);
+        count(&counters->full_server, 1);
     } else if (shared->peers && !peers_enter(shared->peers, peer, &link->slot)) {
-        count(&counters->over_address, 1);
+        count(&counters->full_address, 1);
     } else {
         return true;
     }
@@ -308,8 +311,7 @@ static void on_connection(uv_stream_t *listener, int status)
 
 static void wake(struct http_loop *core)
 {
-    struct net_loop *net =
-        (struct net_loop *)(void *)((char *)core - offsetof(struct net_loop, core));
+    struct net_loop *net = CONTAINER(core, struct net_loop, core);
     uv_async_send(&net->async);
 }
 
@@ -334,8 +336,7 @@ static void on_tick(uv_timer_t *tick)
 
 void net_begin_stop(struct http_post *post)
 {
-    struct net_loop *net =
-        (struct net_loop *)(void *)((char *)post - offsetof(struct net_loop, stop));
+    struct net_loop *net = CONTAINER(post, struct net_loop, stop);
     if (net->listening)
         uv_close((uv_handle_t *)&net->listener, NULL);
     net->listening = false;

@@ -9,7 +9,8 @@
 #include "http/internal.h"
 #include "http/peers.h"
 
-enum { NET_READ_SIZE = 65536, NET_TICK_MS = 250, NET_BACKLOG = 1024 };
+/* A read is also the most that is kept of a client whose pipeline is full. */
+enum { NET_READ_SIZE = 16384, NET_TICK_MS = 250, NET_BACKLOG = 1024 };
 
 /* What the loops share. */
 struct net_shared {

@@ -220,22 +220,9 @@ static bool is_request_line(const struct reading *reading, size_t n)
            !memcmp(reading->bytes + target_end + 9, "\r\n", 2);
 }
 
-static bool is_token(const char *text, size_t n)
+/* Letters, digits and the characters of `others`. */
+static bool has_only(const char *text, size_t n, const char *others)
 {
-    static const char others[] = "!#$%&'*+-.^_`|~";
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)text[i];
-        bool word = (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
-        if (!word && (!c || !strchr(others, c)))
-            return false;
-    }
-    return n > 0;
-}
-
-/* A host with an optional port, as in Host and in an absolute target; no user name. */
-static bool is_authority(const char *text, size_t n)
-{
-    static const char others[] = ".-_~:[]%!$&'()*+,;=";
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)text[i];
         bool word = (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
@@ -243,6 +230,17 @@ static bool is_authority(const char *text, size_t n)
             return false;
     }
     return true;
+}
+
+static bool is_token(const char *text, size_t n)
+{
+    return n && has_only(text, n, "!#$%&'*+-.^_`|~");
+}
+
+/* A host with an optional port, as in Host and in an absolute target; no user name. */
+static bool is_authority(const char *text, size_t n)
+{
+    return has_only(text, n, ".-_~:[]%!$&'()*+,;=");
 }
 
 /* Leaves "/path?query", whatever form the target has. False if it is none of ours. */
@@ -415,20 +413,12 @@ enum http_refusal http_parse_head(const char *bytes, size_t n, const struct http
 
 /* ---- Chunked bodies ------------------------------------------------------------------------ */
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* One byte that is not data. False if it is out of place. */
 static bool chunk_step(struct http_chunks *chunks, char c)
 {
     switch (chunks->state) {
     case HTTP_CHUNK_SIZE: {
-        int digit = hex_digit(c);
+        int digit = http_hex_digit(c);
         if (digit >= 0) {
             if (++chunks->digits > 7)
                 return false;

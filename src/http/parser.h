@@ -75,6 +75,15 @@ struct http_head {
 enum http_refusal http_parse_head(const char *bytes, size_t n, const struct http_config *config,
                                   struct http_head *head);
 
+/* The value of a hexadecimal digit, or -1. */
+static inline int http_hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 /* ---- Chunked bodies ------------------------------------------------------------------------ */
 
 enum http_chunk_state {

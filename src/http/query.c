@@ -3,13 +3,7 @@
 
 #include <string.h>
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+#include "http/parser.h"
 
 bool http_percent_decode(struct http_text raw, bool plus_is_space, char *out, size_t *n)
 {
@@ -17,8 +11,8 @@ bool http_percent_decode(struct http_text raw, bool plus_is_space, char *out, si
     for (size_t i = 0; i < raw.n; i++) {
         char c = raw.p[i];
         if (c == '%') {
-            int high = raw.n - i > 2 ? hex_digit(raw.p[i + 1]) : -1;
-            int low = high >= 0 ? hex_digit(raw.p[i + 2]) : -1;
+            int high = raw.n - i > 2 ? http_hex_digit(raw.p[i + 1]) : -1;
+            int low = high >= 0 ? http_hex_digit(raw.p[i + 2]) : -1;
             if (low < 0)
                 return false;
             c = (char)(high << 4 | low);

@@ -129,7 +129,7 @@ struct http_text http_request_query(const struct http_request *req)
 
 struct http_text http_request_body(const struct http_request *req)
 {
-    return (struct http_text){.p = req->body.data, .n = req->body.len};
+    return (struct http_text){.p = req->body.len ? req->body.data : "", .n = req->body.len};
 }
 
 uint64_t http_request_id(const struct http_request *req)
@@ -183,8 +183,7 @@ struct http_text http_request_header(const struct http_request *req, const char 
 
 static void run_request_post(struct http_post *post)
 {
-    struct http_request *req =
-        (struct http_request *)(void *)((char *)post - offsetof(struct http_request, post));
+    struct http_request *req = CONTAINER(post, struct http_request, post);
     req->post_run(req, req->post_arg);
 }
 

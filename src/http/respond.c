@@ -9,7 +9,7 @@
 
 /* ---- Words --------------------------------------------------------------------------------- */
 
-static const char *reason_of(int status)
+const char *http_status_phrase(int status)
 {
     switch (status) {
 #define X(code, text) \
@@ -112,7 +112,7 @@ static void put_head(struct buf *out, const struct http_request *req, int status
         buf_literal(out, "HTTP/1.1 ");
         buf_u64(out, (uint64_t)status);
         buf_char(out, ' ');
-        buf_text(out, reason_of(status));
+        buf_text(out, http_status_phrase(status));
         buf_literal(out, "\r\n");
     }
     buf_append(out, req->loop->date, DATE_LINE);
@@ -193,7 +193,9 @@ void http_respond(struct http_request *req, const struct http_response *response
         (response->content_type && !is_sendable(response->content_type)))
         response = &broken;
 
-    req->close |= response->close || !req->head.keep_alive || req->loop->stopping;
+    /* A server that stops closes behind the last request that it has already taken. */
+    bool last = req->loop->stopping && !req->next && !conn->current;
+    req->close |= response->close || !req->head.keep_alive || last;
     struct buf *out = conn_out(conn, req);
     size_t before = out->len;
     put_answer(out, req, response);
@@ -210,7 +212,7 @@ void respond_refusal(struct http_request *req, enum http_refusal refusal)
     count(&req->loop->counters.refused[refusal], 1);
     buf_init_borrowed(&body, text, sizeof text);
     buf_printf(&body, "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"code\":\"%s\"}",
-               reason_of(status), status, refusals[refusal].code);
+               http_status_phrase(status), status, refusals[refusal].code);
     http_respond(req, &(struct http_response){.status = status,
                                               .content_type = "application/problem+json",
                                               .body = text,

@@ -30,7 +30,7 @@ void http_config_init(struct http_config *config)
     *config = (struct http_config)
     {
         .threads = 1,
-#define X(name, standard, text) .name = standard,
+#define X(name, standard, least, text) .name = standard,
         HTTP_SETTINGS(X)
 #undef X
     };
@@ -216,6 +216,7 @@ enum http_err http_server_start(const struct http_config *config, struct http_se
     }
     server->port = get_port(&address);
     detail = "a thread could not be started";
+    *started = server; /* handlers may need it, and can run from here on */
     err = start_threads(server);
 out:
     if (err != HTTP_OK) {
@@ -224,10 +225,9 @@ out:
         if (server && server->n_threads)
             http_server_stop(server, 0);
         http_server_free(server);
-        return err;
+        *started = NULL;
     }
-    *started = server;
-    return HTTP_OK;
+    return err;
 }
 
 /* ---- Running ------------------------------------------------------------------------------- */

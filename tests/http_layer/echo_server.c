@@ -378,10 +378,10 @@ static void see(const struct http_observation *seen, void *ctx)
 
 static bool set_option(struct http_config *config, const char *name, uint64_t value)
 {
-#define X(setting, standard, text) \
-    if (!strcmp(name, #setting)) { \
-        config->setting = value;   \
-        return true;               \
+#define X(setting, standard, least, text) \
+    if (!strcmp(name, #setting)) {        \
+        config->setting = value;          \
+        return true;                      \
     }
     HTTP_SETTINGS(X)
 #undef X
@@ -431,8 +431,6 @@ int main(int argc, char **argv)
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     const char *message = "";
     pthread_t thread;
-    /* The handlers need app.server: they run only after something connected, and nobody knows the
-     * port. */
     if (http_server_start(&config, &app.server, &message) != HTTP_OK) {
         fprintf(stderr, "%s: %s\n", listen, message);
         return 1;

@@ -14,6 +14,7 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/pem.h>
+#include <pthread.h>
 
 #include "auth/jwt.h"
 #include "auth/seal.h"
@@ -501,6 +502,42 @@ static void the_memory_mixes_no_tokens_up(void **state)
     keys_unref(keys);
 }
 
+/* One thread replaces the keys while others verify: each of them sees one set or the other, whole.
+ */
+static void *verify_all_the_time(void *arg)
+{
+    struct keyring *ring = arg;
+    struct jwt_verifier *verifier = jwt_verifier_new(ring, 16, 0);
+    struct keys *keys = keys_of(SECRET);
+    char token[JWT_MAX];
+    size_t n = jwt_sign_hs256(keys, 42, JWT_ROLE_USER, NOW_S, 60, token), failures = 0;
+    for (int i = 0; i < 20000; i++) {
+        struct jwt_claims claims;
+        enum jwt_reason reason = jwt_verifier_check(verifier, token, n, NOW_MS, &claims);
+        failures += reason != JWT_OK && reason != JWT_SIGNATURE;
+    }
+    keys_unref(keys);
+    jwt_verifier_free(verifier);
+    return (void *)failures;
+}
+
+static void keys_are_replaced_under_load(void **state)
+{
+    struct keyring *ring = keyring_new(keys_of(SECRET));
+    pthread_t threads[4];
+    (void)state;
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, verify_all_the_time, ring), 0);
+    for (int i = 0; i < 300; i++)
+        keyring_swap(ring, keys_of(i % 2 ? SECRET : OTHER));
+    for (size_t i = 0; i < 4; i++) {
+        void *failures;
+        pthread_join(threads[i], &failures);
+        assert_null(failures);
+    }
+    keyring_free(ring);
+}
+
 /* ---- Keys ---------------------------------------------------------------------------------- */
 
 static void bad_secrets_are_named_by_line_and_not_quoted(void **state)
@@ -661,6 +698,7 @@ int main(void)
         cmocka_unit_test(the_memory_forgets_in_time),
         cmocka_unit_test(a_removed_key_is_refused_from_the_next_request_on),
         cmocka_unit_test(the_memory_mixes_no_tokens_up),
+        cmocka_unit_test(keys_are_replaced_under_load),
         cmocka_unit_test(bad_secrets_are_named_by_line_and_not_quoted),
         cmocka_unit_test(bad_key_files_are_refused_with_the_entry),
         cmocka_unit_test(a_keys_file_open_to_others_is_warned_about),

@@ -147,6 +147,14 @@ static void json_out_never_emits_invalid_utf8(void **state)
         json_decref(read);
         buf_release(&buf);
     }
+    /* A long run with one bad byte in it loses that byte and nothing else. */
+    char text[1003], json[1100];
+    for (size_t i = 0; i < 1002; i += 3)
+        memcpy(text + i, "\xe4\xbd\xa0", 3);
+    memmove(text + 604, text + 603, sizeof text - 604);
+    text[603] = (char)0xff;
+    snprintf(json, sizeof json, "\"%.603s\xef\xbf\xbd%.399s\"", text, text + 604);
+    assert_json_string(text, sizeof text, json);
     assert_json_string("a\xff!", 3, "\"a\xef\xbf\xbd!\"");
 }
 

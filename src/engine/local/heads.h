@@ -4,7 +4,7 @@
  * "what has this author published" at the speed of memory, for any snapshot that a reader can have.
  *
  * A committed head never changes. A publishing or deleting makes a new version, stamped with the
- * number of the transaction that does it and linked to the version before; a reader walks to the
+ * number of the batch that does it and linked to the version before; a reader walks to the
  * newest version that its snapshot knows. So an answer mixes no two moments, no reader ever waits or
  * tries again, and an aborted transaction just takes its versions back. Versions share the arrays
  * that only grow at their end.

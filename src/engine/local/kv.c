@@ -185,7 +185,6 @@ enum tidings_err kv_begin(struct kv *kv, struct kv_txn *txn)
     if (rc)
         return translate(rc);
     *txn = (struct kv_txn){.kv = kv, .handle = handle, .writing = true};
-    txn->version = mdb_txn_id(handle);
     return TIDINGS_OK;
 }
 
@@ -243,7 +242,6 @@ enum tidings_err kv_reader_start(struct kv_txn *txn)
         return translate(rc);
     }
     txn->err = TIDINGS_OK;
-    txn->version = mdb_txn_id(txn->handle);
     return TIDINGS_OK;
 }
 

@@ -58,8 +58,7 @@ struct kv_txn {
     void *scanner[TABLE_COUNT]; /* ... and for kv_seek and what follows it */
     bool writing;
     enum tidings_err err;
-    uint64_t version; /* of the snapshot read, or of the one being made */
-    uint64_t writes;  /* puts and deletes so far */
+    uint64_t writes; /* puts and deletes so far */
 };
 
 /*

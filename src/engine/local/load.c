@@ -28,25 +28,33 @@ enum tidings_err load_format(struct local *local, const char **message)
     return kv_commit(&txn);
 }
 
-uint64_t load_last_id(struct kv_txn *txn)
+enum { NEWEST_BYTES = ID_BYTES + 8 };
+
+/*
+ * The version is read from the snapshot itself. LMDB has numbers of its own for snapshots, but they can lie: a
+ * reader that is held up between reading the number and the root gets the root of a later commit.
+ */
+struct newest load_newest(struct kv_txn *txn)
 {
-    struct key key = key_meta("last_id");
+    struct key key = key_meta("newest");
     struct bytes value;
     /* Before the first change too there is a token that says "up to now". */
     if (!kv_get(txn, TABLE_META, &key, &value))
-        return ID_STEP;
-    if (value.n != ID_BYTES) {
+        return (struct newest){.id = ID_STEP};
+    struct reader r = reader_of(value.p, value.n);
+    struct newest newest = {.id = read_id(&r)};
+    newest.version = read_u64(&r);
+    if (value.n != NEWEST_BYTES)
         kv_fail(txn, TIDINGS_CORRUPT);
-        return 0;
-    }
-    return get_id(value.p);
+    return newest;
 }
 
-void save_last_id(struct kv_txn *txn, uint64_t id)
+void save_newest(struct kv_txn *txn, struct newest newest)
 {
-    struct key key = key_meta("last_id");
-    uint8_t bytes[ID_BYTES];
-    put_id(bytes, id);
+    struct key key = key_meta("newest");
+    uint8_t bytes[NEWEST_BYTES];
+    put_id(bytes, newest.id);
+    put_u64(bytes + ID_BYTES, newest.version);
     kv_put(txn, TABLE_META, &key, bytes, sizeof bytes);
 }
 

@@ -96,9 +96,13 @@ enum tidings_err load_format(struct local *local, const char **message);
 /* All heads from the table. */
 enum tidings_err load_heads(struct local *local, const char **message);
 
-/* The newest id given out, and its writing back. */
-uint64_t load_last_id(struct kv_txn *txn);
-void save_last_id(struct kv_txn *txn, uint64_t id);
+/* Where a snapshot stands. */
+struct newest {
+    uint64_t id;      /* the newest given out */
+    uint64_t version; /* counts the batches: what heads are stamped with */
+};
+struct newest load_newest(struct kv_txn *txn);
+void save_newest(struct kv_txn *txn, struct newest newest);
 
 /* ---- rebuild.c ------------------------------------------------------------------------------ */
 

@@ -89,7 +89,7 @@ enum tidings_err apply_publish(struct view *view, struct tidings_call *call)
 
     post.excerpt = put_body(view, id, call->op->u.publish.body);
     put_post(view, id, &post);
-    if (!heads_add_post(view->heads, author, view->txn->version, id)) {
+    if (!heads_add_post(view->heads, author, view->version, id)) {
         kv_fail(view->txn, TIDINGS_NO_MEMORY);
         return TIDINGS_OK;
     }
@@ -168,7 +168,7 @@ enum tidings_err apply_delete(struct view *view, struct tidings_call *call)
     post.excerpt = (struct bytes){NULL, 0};
     put_post(view, id, &post);
     kv_del(view->txn, TABLE_BODY, &key);
-    if (!heads_add_deletion(view->heads, post.author, view->txn->version, post.seq)) {
+    if (!heads_add_deletion(view->heads, post.author, view->version, post.seq)) {
         kv_fail(view->txn, TIDINGS_NO_MEMORY);
         return TIDINGS_OK;
     }

@@ -78,14 +78,15 @@ static void give_back(struct readers *readers, struct snapshot *snapshot)
 
 static void make_view(struct local *local, const struct tidings_op *op, struct snapshot *snapshot)
 {
-    uint64_t last_id = load_last_id(&snapshot->txn);
-    int64_t now_ms = local_now(local, op), newest_ms = id_time_ms(last_id);
+    struct newest newest = load_newest(&snapshot->txn);
+    int64_t now_ms = local_now(local, op), newest_ms = id_time_ms(newest.id);
     snapshot->view = (struct view){
         .txn = &snapshot->txn,
         .heads = local->heads,
         .settings = &local->settings,
         .scratch = &snapshot->scratch,
-        .last_id = last_id,
+        .version = newest.version,
+        .last_id = newest.id,
         .now_ms = now_ms > newest_ms ? now_ms : newest_ms,
     };
 }

@@ -65,7 +65,7 @@ bool user_decode(struct bytes from, struct user_record *user)
 #define X(field) user->field = read_varint(&r);
     USER_FIELDS(X)
 #undef X
-    return read_end(&r);
+    return read_end(&r) && user->history_cleared <= TIDINGS_ID_MAX;
 }
 
 /* ---- A profile ------------------------------------------------------------------------------ */
@@ -362,7 +362,8 @@ bool post_decode(struct bytes from, struct post_record *post)
     post->removed = read_varint(&r);
     post->title = read_block(&r);
     post->excerpt = read_block(&r);
-    return read_end(&r) && kind >= TIDINGS_NOTE && kind <= TIDINGS_STORY &&
+    bool stamps = post->edited <= TIDINGS_ID_MAX && post->removed <= TIDINGS_ID_MAX;
+    return stamps && read_end(&r) && kind >= TIDINGS_NOTE && kind <= TIDINGS_STORY &&
            is_stamp(post->author) && post->deleted == (post->removed != 0);
 }
 

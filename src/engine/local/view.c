@@ -89,8 +89,14 @@ void view_add(struct view *view, uint64_t *count, int64_t delta)
 void view_event(struct view *view, enum tidings_event_type type, uint64_t actor, uint64_t target,
                 uint64_t author, int64_t delta)
 {
-    if (view->events++)
-        view->last_id = id_next(view->last_id, view->now_ms);
+    if (view->events++) {
+        uint64_t next = id_next(view->last_id, view->now_ms);
+        if (!next) {
+            kv_fail(view->txn, TIDINGS_NO_SPACE);
+            return;
+        }
+        view->last_id = next;
+    }
     struct key key = key_id(view->last_id);
     struct tidings_event event = {
         .type = type,

@@ -20,6 +20,7 @@ struct view {
     struct heads *heads;
     const struct tidings_settings *settings;
     struct arena *scratch; /* lives until the operation's end */
+    uint64_t version;      /* of the heads */
     uint64_t last_id;      /* the newest id given out */
     int64_t now_ms;        /* never before the newest change */
 
@@ -40,7 +41,7 @@ static inline void view_corrupt(struct view *view)
 
 static inline const struct head *view_head(const struct view *view, uint64_t author)
 {
-    return heads_get(view->heads, author, view->txn->version);
+    return heads_get(view->heads, author, view->version);
 }
 
 /* The user's record; zeros if there is none. */

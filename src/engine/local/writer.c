@@ -179,12 +179,14 @@ static enum tidings_err try_batch(struct local *local, struct tidings_call *batc
     enum tidings_err err = kv_begin(local->kv, &txn);
     if (err)
         return err;
+    struct newest newest = load_newest(&txn);
     struct view view = {
         .txn = &txn,
         .heads = local->heads,
         .settings = &local->settings,
         .scratch = &local->writer.scratch,
-        .last_id = load_last_id(&txn),
+        .version = newest.version + 1,
+        .last_id = newest.id,
     };
     for (struct tidings_call *call = batch; call && !txn.err; call = call->next) {
         apply(local, &view, call);
@@ -196,7 +198,7 @@ static enum tidings_err try_batch(struct local *local, struct tidings_call *batc
         kv_abort(&txn);
         return TIDINGS_OK;
     }
-    save_last_id(&txn, view.last_id);
+    save_newest(&txn, (struct newest){view.last_id, view.version});
     uint64_t from = microseconds();
     err = kv_commit(&txn);
     if (err) {

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/damage.h"
+
+#include <string.h>
+
+#include "engine/harness.h"
+
+static uint8_t memory[1 << 20];
+
+static struct kv *open_kv(void)
+{
+    struct kv *kv = NULL;
+    const char *message;
+    close_engine();
+    assert_int_equal(kv_open(harness_dir(), (size_t)1 << 30, 4, &kv, &message), TIDINGS_OK);
+    return kv;
+}
+
+struct bytes row_get(enum table table, struct key key)
+{
+    struct kv *kv = open_kv();
+    struct kv_txn txn;
+    struct bytes value = {NULL, 0};
+    assert_int_equal(kv_begin(kv, &txn), TIDINGS_OK);
+    if (kv_get(&txn, table, &key, &value)) {
+        assert_true(value.n <= sizeof memory);
+        memcpy(memory, value.p, value.n);
+        value.p = memory;
+    }
+    kv_abort(&txn);
+    kv_close(kv);
+    return value;
+}
+
+static void change(enum table table, struct key key, struct bytes value)
+{
+    struct kv *kv = open_kv();
+    struct kv_txn txn;
+    assert_int_equal(kv_begin(kv, &txn), TIDINGS_OK);
+    if (value.p)
+        kv_put(&txn, table, &key, value.p, value.n);
+    else
+        kv_del(&txn, table, &key);
+    assert_int_equal(kv_commit(&txn), TIDINGS_OK);
+    kv_close(kv);
+}
+
+void row_put(enum table table, struct key key, struct bytes value)
+{
+    change(table, key, value.p ? value : (struct bytes){(const uint8_t *)"", 0});
+}
+
+void row_delete(enum table table, struct key key)
+{
+    assert_non_null(row_get(table, key).p);
+    change(table, key, (struct bytes){NULL, 0});
+}
+
+void row_cut(enum table table, struct key key, size_t n)
+{
+    struct bytes value = row_get(table, key);
+    assert_true(value.n > n);
+    change(table, key, (struct bytes){value.p, n});
+}
+
+struct user_record user_get(uint64_t user)
+{
+    struct user_record record;
+    assert_true(user_decode(row_get(TABLE_USER, key_row(user, ROW_USER)), &record));
+    return record;
+}
+
+void user_put(uint64_t user, const struct user_record *record)
+{
+    uint8_t bytes[USER_RECORD_MAX];
+    size_t n = user_encode(record, bytes);
+    row_put(TABLE_USER, key_row(user, ROW_USER), (struct bytes){bytes, n});
+}
+
+void pair_get(uint64_t fan, enum user_row row, uint64_t author, struct pair *pair)
+{
+    static struct arena arena;
+    arena_release(&arena);
+    arena_init(&arena, 1 << 20);
+    struct bytes value = row_get(TABLE_USER, key_pair(fan, row, author));
+    struct bytes copy = {(const uint8_t *)arena_text(&arena, value.p, value.n), value.n};
+    assert_true(pair_decode(copy, &arena, pair, 4));
+}
+
+void pair_put(uint64_t fan, enum user_row row, uint64_t author, const struct pair *pair)
+{
+    struct arena arena;
+    arena_init(&arena, 1 << 20);
+    row_put(TABLE_USER, key_pair(fan, row, author), pair_encode(pair, &arena));
+    arena_release(&arena);
+}

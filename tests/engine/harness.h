@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One engine on a directory of its own with a clock that stands still, and operations as plain
+ * calls. What a call answers is in `answer` until the next one. A call that must succeed and does
+ * not fails the test; those that may be refused answer the error.
+ */
+#ifndef TESTS_ENGINE_HARNESS_H
+#define TESTS_ENGINE_HARNESS_H
+
+#include <stdatomic.h>
+
+#include "tidings.h"
+#include "unit/test.h"
+
+#define START_MS INT64_C(1750000000000)
+
+extern struct tidings *engine;
+extern struct tidings_answer answer;
+extern struct tidings_options options;
+extern _Atomic int64_t clock_ms;
+
+/* Around every test: a fresh directory with an engine on it; none of it left behind. */
+int harness_begin(void **state);
+int harness_begin_closed(void **state); /* the directory alone */
+int harness_end(void **state);
+
+/* The data directory, which is empty before the engine is first opened. */
+const char *harness_dir(void);
+void harness_path(char path[512], const char *name);
+
+void open_engine(void);
+enum tidings_err try_open(void);
+void close_engine(void);
+void reopen_engine(void);
+
+/* ---- Operations ------------------------------------------------------------------------------ */
+
+enum tidings_err run(struct tidings_op op);
+void must(struct tidings_op op);
+
+/* All at once, each of which must succeed; as fast as the writer takes them. */
+void must_all(const struct tidings_op *ops, size_t n);
+
+struct tidings_text text_of(const char *s);
+
+/* By a service, so that no token is spent. */
+void follow(uint64_t fan, uint64_t author);
+uint64_t unfollow(uint64_t fan, uint64_t author, bool purge); /* how many were purged */
+uint64_t publish(uint64_t author, const char *title, const char *body);
+void publish_many(uint64_t author, size_t n);
+void delete_post(uint64_t author, uint64_t post);
+void open_post(uint64_t viewer, uint64_t post);
+uint64_t mark(uint64_t viewer, const uint64_t *posts, size_t n); /* how many changed */
+uint64_t mark_one(uint64_t viewer, uint64_t post);
+uint64_t unmark_one(uint64_t viewer, uint64_t post);
+uint64_t mark_up_to(uint64_t viewer, uint64_t author, uint64_t up_to);
+
+/* ---- Looking --------------------------------------------------------------------------------- */
+
+uint64_t badge(uint64_t viewer);
+uint64_t as_of(uint64_t viewer);
+uint64_t unread_of(uint64_t viewer, uint64_t author);
+
+enum { IDS_MAX = 8192 };
+
+struct ids {
+    size_t n;
+    uint64_t at[IDS_MAX];
+};
+
+/* All pages of an inbox, of an author's page, of the history, put together. */
+void list_inbox(uint64_t viewer, uint64_t author, enum tidings_filter filter, struct ids *ids);
+void list_author(uint64_t viewer, uint64_t author, enum tidings_filter filter, struct ids *ids);
+void list_history(uint64_t viewer, struct ids *ids);
+
+/* One page; the cursor moves on. False at the end of the list. */
+bool next_inbox_page(uint64_t viewer, enum tidings_filter filter, uint32_t limit,
+                     struct tidings_cursor *cursor);
+
+void assert_ids(const struct ids *found, const uint64_t *expected, size_t n);
+
+#define ASSERT_INBOX(viewer, filter, ...)                                     \
+    do {                                                                      \
+        const uint64_t expected_[] = {__VA_ARGS__};                           \
+        static struct ids found_;                                             \
+        list_inbox((viewer), 0, (filter), &found_);                           \
+        assert_ids(&found_, expected_, sizeof expected_ / sizeof *expected_); \
+    } while (0)
+
+#define ASSERT_HISTORY(viewer, ...)                                           \
+    do {                                                                      \
+        const uint64_t expected_[] = {__VA_ARGS__};                           \
+        static struct ids found_;                                             \
+        list_history((viewer), &found_);                                      \
+        assert_ids(&found_, expected_, sizeof expected_ / sizeof *expected_); \
+    } while (0)
+
+/* badge = sum over authors = number of unread items. */
+void assert_adds_up(uint64_t viewer);
+
+/* No differences. */
+void assert_verifies(void);
+
+#endif

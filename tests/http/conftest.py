@@ -1,0 +1,86 @@
+"""Black-box tests of the program. Most share one server and take users of their own; what needs
+other settings, stops or counts takes a server of its own from `make_server`."""
+import os
+import resource
+import sys
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from support.contract import contract  # noqa: E402
+from support.server import Server  # noqa: E402
+
+
+def pytest_addoption(parser):
+    parser.addoption("--long", action="store_true", help="run the long tests, too")
+    parser.addoption("--examples", type=int, default=None, help="schemathesis: examples per operation")
+
+
+def pytest_configure():
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--long"):
+        return
+    long = [item for item in items if item.get_closest_marker("long")]
+    if long:
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
+
+
+def pytest_terminal_summary(terminalreporter):
+    for line in measured:
+        terminalreporter.write_line("measured: " + line)
+
+
+measured = []
+
+
+@pytest.fixture
+def measure(request):
+    """Notes a number for the summary."""
+    return lambda text: measured.append(f"{request.node.name}: {text}")
+
+
+@pytest.fixture(scope="session")
+def shared_server():
+    made = Server(settings={"follow_burst": 10000}).start()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def server(shared_server):
+    """One server for everything that does not disturb others; a test's connections end with it."""
+    yield shared_server
+    for actor in shared_server.actors:
+        actor.close()
+    shared_server.actors.clear()
+
+
+@pytest.fixture
+def make_server():
+    """Servers of the test's own: make_server(settings={...}, ...), started."""
+    made = []
+
+    def make(**how):
+        made.append(Server(**how))
+        return made[-1].start()
+
+    yield make
+    failures = []
+    for one in made:
+        try:
+            one.close()
+        except AssertionError as error:
+            failures.append(error)
+    if failures:
+        raise failures[0]
+
+
+@pytest.fixture(scope="session")
+def document():
+    return contract.document

@@ -1,0 +1,154 @@
+"""The OpenAPI document and the program agree, in both directions."""
+import html.parser
+import json
+import re
+
+from openapi_spec_validator import validate
+
+from support.contract import contract
+from support.server import routes
+
+ACCESS = {
+    "public": [],
+    "user": [{"bearerAuth": []}],
+    "service": [{"bearerAuth": ["service"]}, {"bearerAuth": ["admin"]}],
+    "admin": [{"bearerAuth": ["admin"]}],
+}
+
+
+def table():
+    return {(route["method"], route["path"]): route for route in routes()}
+
+
+def described():
+    return {(method, path): operation for method, path, operation in contract.operations()}
+
+
+def test_document_is_valid_openapi(document):
+    assert document["openapi"].startswith("3.1.")
+    assert document["info"]["version"] == "0.1.0"
+    validate(document)
+
+
+def test_every_route_is_described_and_nothing_else_is():
+    assert set(table()) == set(described())
+
+
+def test_operation_ids_are_the_routes_names_and_unique():
+    names = [operation["operationId"] for operation in described().values()]
+    assert len(names) == len(set(names))
+    for key, operation in described().items():
+        assert operation["operationId"] == table()[key]["operation"], key
+
+
+def test_security_is_the_routes_access():
+    for key, operation in described().items():
+        assert operation["security"] == ACCESS[table()[key]["access"]], key
+
+
+def test_success_status_is_the_routes_and_the_only_one():
+    for key, operation in described().items():
+        good = [status for status in operation["responses"] if status.startswith("2")]
+        assert good == [str(table()[key]["status"])], key
+
+
+def test_path_parameters_are_those_of_the_pattern():
+    for (method, path), operation in described().items():
+        parameters = [contract.resolve(p) for p in operation.get("parameters", [])]
+        named = {p["name"] for p in parameters if p["in"] == "path"}
+        assert named == set(re.findall(r"\{(\w+)\}", path)), (method, path)
+        assert all(p["required"] for p in parameters if p["in"] == "path")
+
+
+def test_headers_that_every_call_of_a_kind_takes():
+    for (method, path), operation in described().items():
+        names = {contract.resolve(p)["name"] for p in operation.get("parameters", [])}
+        assert ("X-User-Id" in names) == bool(operation["security"]), (method, path)
+        if method == "POST" and path != "/v1/admin/verify":
+            assert "Idempotency-Key" in names, path
+        if "410" in operation["responses"]:
+            assert "Accept-Language" in names, path
+
+
+def test_request_bodies_allow_no_unknown_field():
+    for key, operation in described().items():
+        if "requestBody" in operation:
+            schema = operation["requestBody"]["content"]["application/json"]["schema"]
+            assert contract.resolve(schema)["additionalProperties"] is False, key
+
+
+def test_examples_fit_their_schemas():
+    checked = 0
+    for (method, path), operation in described().items():
+        where = f"/paths/{contract.escape(path)}/{method.lower()}"
+        for media in operation.get("requestBody", {}).get("content", {}).values():
+            examples = [media["example"]] if "example" in media else [e["value"] for e in media["examples"].values()]
+            for example in examples:
+                contract.check_schema(where + "/requestBody/content/application~1json/schema", example, path)
+                checked += 1
+        for status, response in operation["responses"].items():
+            for media_type, media in contract.resolve(response).get("content", {}).items():
+                if media_type.endswith("json") and "example" in media:
+                    pointer = contract.pointer_to(path, method, status, media_type)
+                    contract.check_schema(pointer, media["example"], f"{path} {status}")
+                    checked += 1
+    assert checked > 200
+
+
+def test_everything_is_explained():
+    tags = set()
+    for key, operation in described().items():
+        assert operation["summary"], key
+        tags.update(operation["tags"])
+        for parameter in map(contract.resolve, operation.get("parameters", [])):
+            assert parameter.get("description") or "enum" in parameter["schema"], (key, parameter["name"])
+        assert all(contract.resolve(answer)["description"] for answer in operation["responses"].values())
+    assert tags == {tag["name"] for tag in contract.document["tags"]}
+
+
+def test_it_is_served_as_it_is(server):
+    with server.client() as client:
+        answer = client.request("GET", "/v1/openapi.json")
+    assert answer.status == 200
+    assert json.loads(answer.body) == contract.document
+
+
+class Page(html.parser.HTMLParser):
+    VOID = {"meta", "link", "img", "br", "hr", "input"}
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.open, self.ids, self.links, self.loads = [], [], [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.tags.append(tag)
+        if tag not in self.VOID:
+            self.open.append(tag)
+        if "id" in attrs:
+            self.ids.append(attrs["id"])
+        if tag == "a":
+            self.links.append(attrs["href"])
+        self.loads += [attrs[name] for name in ("src", "srcset", "data", "style") if name in attrs]
+        assert not any(name.startswith("on") for name in attrs), "a script in an attribute"
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open.pop() == tag, f"</{tag}>"
+
+
+def test_docs_page_is_sound_and_has_every_operation(server):
+    with server.client() as client:
+        answer = client.request("GET", "/docs")
+    text = answer.body.decode("utf-8")
+    page = Page()
+    page.feed(text)
+    assert not page.open, "tags left open"
+    assert not page.loads and not {"script", "link", "iframe", "img"} & set(page.tags)
+    assert "@import" not in text and "url(" not in text
+    assert len(page.ids) == len(set(page.ids))
+    assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
+    assert all(link.startswith("#") or link == "/v1/openapi.json" for link in page.links)
+    assert page.tags.count("h1") == 1 and '<html lang="en">' in text
+    for method, path, operation in contract.operations():
+        assert operation["operationId"] in page.ids
+        assert html.escape(path) in text

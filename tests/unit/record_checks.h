@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What must hold of anything that a decoder of records.h accepts, whatever the bytes: the
+ * invariants written there, and that encoding it again and decoding that gives the same. Shared by
+ * the unit test, which feeds it damaged records, and the fuzz target, which feeds it anything.
+ */
+#ifndef TESTS_UNIT_RECORD_CHECKS_H
+#define TESTS_UNIT_RECORD_CHECKS_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "engine/local/keys.h"
+#include "engine/local/records.h"
+
+#define MUST(condition)                                                                    \
+    do {                                                                                   \
+        if (!(condition)) {                                                                \
+            fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #condition); \
+            abort();                                                                       \
+        }                                                                                  \
+    } while (0)
+
+enum record_kind {
+    RECORD_USER,
+    RECORD_PROFILE,
+    RECORD_PAIR,
+    RECORD_READMAP,
+    RECORD_POST,
+    RECORD_ONCE,
+    RECORD_EVENT,
+    RECORD_KINDS
+};
+
+static inline bool is_an_id(uint64_t id)
+{
+    return id >= 1 && id <= TIDINGS_ID_MAX;
+}
+
+static inline bool same_bytes(struct bytes a, struct bytes b)
+{
+    return a.n == b.n && (!a.n || !memcmp(a.p, b.p, a.n));
+}
+
+static inline bool lies_within(struct bytes part, struct bytes whole)
+{
+    return !part.n || (part.p >= whole.p && part.p + part.n <= whole.p + whole.n);
+}
+
+static inline bool check_user_record(struct bytes from)
+{
+    struct user_record user, again;
+    uint8_t bytes[USER_RECORD_MAX];
+    if (!user_decode(from, &user))
+        return false;
+    size_t n = user_encode(&user, bytes);
+    MUST(n <= sizeof bytes);
+    MUST(user_decode((struct bytes){bytes, n}, &again));
+    MUST(!memcmp(&user, &again, sizeof user));
+    return true;
+}
+
+static inline bool check_profile_record(struct bytes from, struct arena *arena)
+{
+    struct profile_record profile, again;
+    if (!profile_decode(from, &profile))
+        return false;
+    MUST(lies_within(profile.name, from) && lies_within(profile.avatar, from));
+    struct bytes value = profile_encode(&profile, arena);
+    MUST(value.p && profile_decode(value, &again));
+    MUST(same_bytes(profile.name, again.name) && same_bytes(profile.avatar, again.avatar));
+    return true;
+}
+
+static inline void check_pair_skips(const struct pair *pair)
+{
+    struct skips skips, again;
+    uint8_t bytes[SKIPS_BYTES_MAX];
+    struct pair copy = {.reads_in = 1};
+    if (!pair_skips(pair, &skips))
+        return;
+    MUST(skips.n <= PAIR_SKIPS_MAX && spans_valid(skips.at, skips.n));
+    pair_set_skips(&copy, &skips, bytes);
+    MUST(copy.skips.n <= sizeof bytes && pair_skips(&copy, &again));
+    MUST(skips.n == again.n && !memcmp(skips.at, again.at, skips.n * sizeof *skips.at));
+}
+
+static inline bool check_pair_record(struct bytes from, struct arena *arena)
+{
+    struct pair pair, again;
+    struct pair_sum sum;
+    if (!pair_decode(from, arena, &pair, 1))
+        return false;
+    bool has_reads = pair.reads_in || pair.reads_out;
+    bool open = pair.n_spans && pair.spans[pair.n_spans - 1].end == SPAN_OPEN;
+    MUST(spans_valid(pair.spans, pair.n_spans));
+    MUST(open == pair.following);
+    MUST(pair.following ? is_an_id(pair.rank) : !pair.rank);
+    MUST(pair.dead_in <= pair.reads_in && pair.dead_out <= pair.reads_out);
+    MUST(has_reads || (!pair.settled && !pair.skips.n));
+    MUST(lies_within(pair.skips, from));
+    check_pair_skips(&pair);
+
+    /* The short way to the counts agrees with the long one, once the author has that many posts. */
+    MUST(pair_sum(from, SPAN_OPEN - 1, &sum));
+    MUST(sum.following == pair.following && sum.reads_in == pair.reads_in);
+    MUST(sum.delivered == spans_count(pair.spans, pair.n_spans, SPAN_OPEN - 1));
+
+    struct bytes value = pair_encode(&pair, arena);
+    MUST(value.p && pair_decode(value, arena, &again, 0));
+    MUST(again.following == pair.following && again.rank == pair.rank);
+    MUST(again.settled == pair.settled && again.n_spans == pair.n_spans);
+    MUST(again.reads_in == pair.reads_in && again.reads_out == pair.reads_out);
+    MUST(again.dead_in == pair.dead_in && again.dead_out == pair.dead_out);
+    MUST(!pair.n_spans ||
+         !memcmp(pair.spans, again.spans, (size_t)pair.n_spans * sizeof *pair.spans));
+    MUST(same_bytes(pair.skips, again.skips));
+    return true;
+}
+
+static inline bool check_readmap_record(struct bytes from)
+{
+    struct readmap map, again;
+    uint8_t bytes[READMAP_RECORD_MAX];
+    uint64_t bits;
+    if (!readmap_decode(from, &map))
+        return false;
+    MUST(map.read && !(map.history & ~map.read) && !(map.late & ~map.history));
+    MUST(readmap_decode_bits(from, &bits) && bits == map.read);
+    size_t n = readmap_encode(&map, bytes);
+    MUST(n <= sizeof bytes && readmap_decode((struct bytes){bytes, n}, &again));
+    MUST(map.read == again.read && map.history == again.history && map.late == again.late);
+    for (unsigned i = 0; i < READMAP_POSTS; i++) {
+        if (readmap_has(map.read, i))
+            MUST(is_an_id(map.read_stamp[i]) && map.read_stamp[i] == again.read_stamp[i]);
+        if (readmap_has(map.late, i))
+            MUST(is_an_id(map.late_stamp[i]) && map.late_stamp[i] == again.late_stamp[i]);
+    }
+    return true;
+}
+
+static inline bool check_post_record(struct bytes from, struct arena *arena)
+{
+    struct post_record post, again;
+    if (!post_decode(from, &post))
+        return false;
+    MUST(post.kind >= TIDINGS_NOTE && post.kind <= TIDINGS_STORY);
+    MUST(is_an_id(post.author) && post.deleted == (post.removed != 0));
+    MUST(lies_within(post.title, from) && lies_within(post.excerpt, from));
+    struct bytes value = post_encode(&post, arena);
+    MUST(value.p && post_decode(value, &again));
+    MUST(post.deleted == again.deleted && post.kind == again.kind && post.author == again.author);
+    MUST(post.seq == again.seq && post.edited == again.edited && post.removed == again.removed);
+    MUST(same_bytes(post.title, again.title) && same_bytes(post.excerpt, again.excerpt));
+    return true;
+}
+
+static inline bool check_once_record(struct bytes from, struct arena *arena)
+{
+    struct once_record once, again;
+    if (!once_decode(from, &once))
+        return false;
+    MUST(is_an_id(once.stamp));
+    MUST(lies_within((struct bytes){once.fingerprint, ONCE_BYTES}, from));
+    MUST(lies_within(once.answer, from));
+    struct bytes value = once_encode(&once, arena);
+    MUST(value.p && once_decode(value, &again));
+    MUST(once.stamp == again.stamp && same_bytes(once.answer, again.answer));
+    MUST(!memcmp(once.fingerprint, again.fingerprint, ONCE_BYTES));
+    return true;
+}
+
+static inline bool check_event_record(struct bytes from)
+{
+    struct tidings_event event, again;
+    uint8_t bytes[EVENT_RECORD_MAX];
+    if (!event_decode(from, &event))
+        return false;
+    MUST(tidings_event_name(event.type) && tidings_event_action(event.type));
+    size_t n = event_encode(&event, bytes);
+    MUST(n <= sizeof bytes && event_decode((struct bytes){bytes, n}, &again));
+    MUST(event.type == again.type && event.actor_user_id == again.actor_user_id);
+    MUST(event.target_id == again.target_id && event.author_id == again.author_id);
+    MUST(event.delta == again.delta);
+    return true;
+}
+
+/* Whether the bytes are such a record. Does not return if it is accepted and yet is not sound. */
+static inline bool check_record(enum record_kind kind, struct bytes from, struct arena *arena)
+{
+    switch (kind) {
+    case RECORD_USER:
+        return check_user_record(from);
+    case RECORD_PROFILE:
+        return check_profile_record(from, arena);
+    case RECORD_PAIR:
+        return check_pair_record(from, arena);
+    case RECORD_READMAP:
+        return check_readmap_record(from);
+    case RECORD_POST:
+        return check_post_record(from, arena);
+    case RECORD_ONCE:
+        return check_once_record(from, arena);
+    case RECORD_EVENT:
+        return check_event_record(from);
+    case RECORD_KINDS:
+        break;
+    }
+    return false;
+}
+
+#endif

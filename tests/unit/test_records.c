@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: MIT */
+/* Records to bytes and back, and what decoders make of bytes that are no records. */
+#include "engine/local/records.h"
+
+#include <string.h>
+
+#include "unit/record_checks.h"
+#include "unit/test.h"
+
+static struct arena arena;
+
+static int set_up(void **state)
+{
+    (void)state;
+    arena_init(&arena, 1 << 20);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    arena_release(&arena);
+    return 0;
+}
+
+static struct bytes bytes_of(const char *s)
+{
+    return (struct bytes){(const uint8_t *)s, strlen(s)};
+}
+
+static struct bytes keep(const uint8_t *bytes, size_t n)
+{
+    return (struct bytes){(const uint8_t *)arena_text(&arena, bytes, n), n};
+}
+
+/* ---- Samples -------------------------------------------------------------------------------- */
+
+static struct bytes sample_user(uint64_t value)
+{
+    struct user_record user;
+    uint8_t bytes[USER_RECORD_MAX];
+#define X(field) user.field = value;
+    USER_FIELDS(X)
+#undef X
+    return keep(bytes, user_encode(&user, bytes));
+}
+
+static struct bytes sample_profile(const char *name, const char *avatar)
+{
+    struct profile_record profile = {bytes_of(name), bytes_of(avatar)};
+    return profile_encode(&profile, &arena);
+}
+
+static struct bytes sample_pair(uint32_t n_spans, bool following, bool reads, size_t n_skips)
+{
+    struct span spans[64];
+    struct skips skips = {.n = n_skips};
+    uint8_t bytes[SKIPS_BYTES_MAX];
+    struct pair pair = {.n_spans = n_spans, .spans = spans, .following = following};
+    for (uint32_t i = 0; i < n_spans; i++)
+        spans[i] = (struct span){i * 100 + 3, i * 100 + 90};
+    if (following) {
+        pair.rank = TIDINGS_ID_MAX;
+        spans[n_spans - 1].end = SPAN_OPEN;
+    }
+    if (reads) {
+        pair.settled = 4;
+        pair.reads_in = 300;
+        pair.dead_in = 2;
+        pair.reads_out = UINT32_MAX;
+        pair.dead_out = UINT32_MAX;
+    }
+    for (size_t i = 0; i < n_skips; i++)
+        skips.at[i] = (struct span){(uint32_t)i * 3, (uint32_t)i * 3 + 1};
+    pair_set_skips(&pair, &skips, bytes);
+    return pair_encode(&pair, &arena);
+}
+
+static struct bytes sample_readmap(uint64_t read, uint64_t history, uint64_t late, bool one_stamp)
+{
+    struct readmap map = {.read = read, .history = history, .late = late};
+    uint8_t bytes[READMAP_RECORD_MAX];
+    for (unsigned i = 0; i < READMAP_POSTS; i++) {
+        map.read_stamp[i] = one_stamp ? TIDINGS_ID_MAX : 1 + i;
+        map.late_stamp[i] = one_stamp ? TIDINGS_ID_MAX : 1000 + i;
+    }
+    return keep(bytes, readmap_encode(&map, bytes));
+}
+
+static struct bytes sample_post(bool deleted, const char *title, const char *excerpt)
+{
+    struct post_record post = {
+        .deleted = deleted,
+        .kind = TIDINGS_STORY,
+        .author = TIDINGS_ID_MAX,
+        .seq = UINT32_MAX,
+        .edited = TIDINGS_ID_MAX,
+        .removed = deleted ? TIDINGS_ID_MAX : 0,
+        .title = bytes_of(title),
+        .excerpt = bytes_of(excerpt),
+    };
+    return post_encode(&post, &arena);
+}
+
+static struct bytes sample_once(const char *answer)
+{
+    struct once_record once = {
+        .stamp = TIDINGS_ID_MAX,
+        .fingerprint = (const uint8_t *)"0123456789abcdef",
+        .answer = bytes_of(answer),
+    };
+    return once_encode(&once, &arena);
+}
+
+static struct bytes sample_event(uint64_t id, int64_t delta)
+{
+    struct tidings_event event = {
+        .type = TIDINGS_EVENT_INBOX_READ,
+        .actor_user_id = id,
+        .target_id = id,
+        .author_id = id,
+        .delta = delta,
+    };
+    uint8_t bytes[EVENT_RECORD_MAX];
+    return keep(bytes, event_encode(&event, bytes));
+}
+
+struct sample {
+    enum record_kind kind;
+    struct bytes value;
+    bool has_free_tail; /* ends in bytes of any length: what is cut off there is not missed */
+};
+
+enum { SAMPLES_MAX = 40 };
+
+static size_t make_samples(struct sample *to)
+{
+    const struct sample samples[] = {
+        {RECORD_USER, sample_user(0), false},
+        {RECORD_USER, sample_user(127), false},
+        {RECORD_USER, sample_user(TIDINGS_ID_MAX), false},
+        {RECORD_PROFILE, sample_profile("", ""), false},
+        {RECORD_PROFILE, sample_profile("Ann", "https://example.org/a.png"), false},
+        {RECORD_PAIR, sample_pair(0, false, true, 0), true},
+        {RECORD_PAIR, sample_pair(1, true, false, 0), true},
+        {RECORD_PAIR, sample_pair(1, false, false, 0), true},
+        {RECORD_PAIR, sample_pair(3, true, true, 2), true},
+        {RECORD_PAIR, sample_pair(4, true, true, PAIR_SKIPS_MAX), true},
+        {RECORD_PAIR, sample_pair(64, false, true, 1), true},
+        {RECORD_READMAP, sample_readmap(1, 0, 0, true), false},
+        {RECORD_READMAP, sample_readmap(~UINT64_C(0), 0, 0, true), false},
+        {RECORD_READMAP, sample_readmap(~UINT64_C(0), ~UINT64_C(0), 0, false), false},
+        {RECORD_READMAP, sample_readmap(0xff, 0x0f, 0x03, false), false},
+        {RECORD_READMAP, sample_readmap(~UINT64_C(0), ~UINT64_C(0), ~UINT64_C(0), false), false},
+        {RECORD_READMAP, sample_readmap(UINT64_C(1) << 63, UINT64_C(1) << 63, 0, false), false},
+        {RECORD_POST, sample_post(false, "", ""), false},
+        {RECORD_POST, sample_post(false, "A title", "An excerpt"), false},
+        {RECORD_POST, sample_post(true, "A title", ""), false},
+        {RECORD_ONCE, sample_once(""), true},
+        {RECORD_ONCE, sample_once("{\"changed\":true}"), true},
+        {RECORD_EVENT, sample_event(0, 0), false},
+        {RECORD_EVENT, sample_event(TIDINGS_ID_MAX, INT64_MAX), false},
+        {RECORD_EVENT, sample_event(UINT64_MAX, INT64_MIN), false},
+    };
+    memcpy(to, samples, sizeof samples);
+    return COUNT_OF(samples);
+}
+
+/* A copy in memory of exactly that size, so that a sanitizer sees a byte too far. */
+static bool accepts(enum record_kind kind, const uint8_t *bytes, size_t n)
+{
+    struct arena scratch;
+    uint8_t *exact = malloc(n ? n : 1);
+    assert_non_null(exact);
+    memcpy(exact, bytes, n);
+    arena_init(&scratch, 1 << 20);
+    bool accepted = check_record(kind, (struct bytes){exact, n}, &scratch);
+    arena_release(&scratch);
+    free(exact);
+    return accepted;
+}
+
+/* ---- Round trips ---------------------------------------------------------------------------- */
+
+static void what_is_encoded_can_be_decoded(void **state)
+{
+    (void)state;
+    struct sample samples[SAMPLES_MAX];
+    for (size_t i = 0, n = make_samples(samples); i < n; i++)
+        assert_true(accepts(samples[i].kind, samples[i].value.p, samples[i].value.n));
+}
+
+static void fields_come_back_as_they_were(void **state)
+{
+    (void)state;
+    struct user_record user;
+    struct profile_record profile;
+    struct post_record post;
+    struct tidings_event event;
+    struct once_record once;
+    assert_true(user_decode(sample_user(TIDINGS_ID_MAX), &user));
+    assert_int_equal(user.following, TIDINGS_ID_MAX);
+    assert_int_equal(user.history_cleared, TIDINGS_ID_MAX);
+    assert_true(profile_decode(sample_profile("n", "a"), &profile));
+    assert_memory_equal(profile.name.p, "n", 1);
+    assert_memory_equal(profile.avatar.p, "a", 1);
+    assert_true(post_decode(sample_post(true, "T", "E"), &post));
+    assert_true(post.deleted);
+    assert_int_equal(post.kind, TIDINGS_STORY);
+    assert_int_equal(post.author, TIDINGS_ID_MAX);
+    assert_int_equal(post.seq, UINT32_MAX);
+    assert_int_equal(post.removed, TIDINGS_ID_MAX);
+    assert_memory_equal(post.title.p, "T", 1);
+    assert_true(event_decode(sample_event(5, -7), &event));
+    assert_int_equal(event.type, TIDINGS_EVENT_INBOX_READ);
+    assert_int_equal(event.delta, -7);
+    assert_true(once_decode(sample_once("body"), &once));
+    assert_int_equal(once.stamp, TIDINGS_ID_MAX);
+    assert_memory_equal(once.answer.p, "body", 4);
+}
+
+static void a_pair_comes_back_as_it_was(void **state)
+{
+    (void)state;
+    struct pair pair;
+    struct skips skips;
+    assert_true(pair_decode(sample_pair(4, true, true, 3), &arena, &pair, 1));
+    assert_true(pair.following);
+    assert_int_equal(pair.rank, TIDINGS_ID_MAX);
+    assert_int_equal(pair.settled, 4);
+    assert_int_equal(pair.reads_in, 300);
+    assert_int_equal(pair.dead_in, 2);
+    assert_int_equal(pair.reads_out, UINT32_MAX);
+    assert_int_equal(pair.n_spans, 4);
+    assert_int_equal(pair.spans[0].start, 3);
+    assert_int_equal(pair.spans[3].end, SPAN_OPEN);
+    assert_true(pair_skips(&pair, &skips));
+    assert_int_equal(skips.n, 3);
+    assert_int_equal(skips.at[2].start, 6);
+}
+
+static void few_spans_need_no_memory(void **state)
+{
+    (void)state;
+    struct bytes value = sample_pair(2, true, false, 0);
+    struct arena nothing;
+    struct pair pair;
+    arena_init(&nothing, 0);
+    assert_true(pair_decode(value, &nothing, &pair, 1));
+    assert_ptr_equal(pair.spans, pair.inline_spans);
+    assert_false(pair_decode(value, &nothing, &pair, 2)); /* refused, not overrun */
+    assert_false(pair_decode(value, &nothing, &pair, UINT32_MAX));
+}
+
+static void random_records_come_back(void **state)
+{
+    (void)state;
+    struct rng rng = test_rng();
+    for (int round = 0; round < 20000; round++) {
+        struct readmap map = {.read = rng_next(&rng) & rng_next(&rng), .history = rng_next(&rng)};
+        uint8_t bytes[READMAP_RECORD_MAX];
+        map.read |= 1;
+        map.history &= map.read;
+        map.late = map.history & rng_next(&rng);
+        for (unsigned i = 0; i < READMAP_POSTS; i++) {
+            map.read_stamp[i] = rng_between(&rng, 1, rng_percent(&rng, 50) ? 3 : TIDINGS_ID_MAX);
+            map.late_stamp[i] = rng_between(&rng, 1, TIDINGS_ID_MAX);
+        }
+        size_t n = readmap_encode(&map, bytes);
+        assert_true(n <= sizeof bytes);
+        assert_true(check_record(RECORD_READMAP, (struct bytes){bytes, n}, &arena));
+    }
+}
+
+/* ---- Damage --------------------------------------------------------------------------------- */
+
+static void a_truncated_record_is_refused(void **state)
+{
+    (void)state;
+    struct sample samples[SAMPLES_MAX];
+    for (size_t i = 0, n = make_samples(samples); i < n; i++)
+        for (size_t length = 0; length < samples[i].value.n; length++) {
+            bool accepted = accepts(samples[i].kind, samples[i].value.p, length);
+            if (accepted && !samples[i].has_free_tail)
+                fail_msg("sample %zu accepted with %zu bytes", i, length);
+        }
+}
+
+static void a_record_with_something_behind_it_is_refused(void **state)
+{
+    (void)state;
+    struct sample samples[SAMPLES_MAX];
+    uint8_t longer[4096];
+    for (size_t i = 0, n = make_samples(samples); i < n; i++) {
+        if (samples[i].has_free_tail)
+            continue;
+        memcpy(longer, samples[i].value.p, samples[i].value.n);
+        longer[samples[i].value.n] = 0;
+        assert_false(accepts(samples[i].kind, longer, samples[i].value.n + 1));
+    }
+}
+
+/* check_record does not return if something is accepted that should not be. */
+static void no_flipped_bit_gets_past_a_decoder(void **state)
+{
+    (void)state;
+    struct sample samples[SAMPLES_MAX];
+    uint8_t damaged[4096];
+    for (size_t i = 0, n = make_samples(samples); i < n; i++) {
+        struct bytes value = samples[i].value;
+        memcpy(damaged, value.p, value.n);
+        for (size_t bit = 0; bit < value.n * 8; bit++) {
+            damaged[bit / 8] ^= (uint8_t)(1 << bit % 8);
+            accepts(samples[i].kind, damaged, value.n);
+            damaged[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        }
+    }
+}
+
+static void random_damage_does_not_get_past_a_decoder(void **state)
+{
+    (void)state;
+    struct rng rng = test_rng();
+    struct sample samples[SAMPLES_MAX];
+    uint8_t damaged[4096];
+    size_t n = make_samples(samples);
+    for (int round = 0; round < 50000; round++) {
+        struct bytes value = samples[rng_below(&rng, n)].value;
+        memcpy(damaged, value.p, value.n);
+        for (uint64_t k = 1 + rng_below(&rng, 4); k; k--)
+            damaged[rng_below(&rng, value.n)] = (uint8_t)rng_next(&rng);
+        accepts((enum record_kind)rng_below(&rng, RECORD_KINDS), damaged,
+                rng_below(&rng, value.n + 1));
+    }
+}
+
+static void unknown_versions_and_flags_are_refused(void **state)
+{
+    (void)state;
+    struct sample samples[SAMPLES_MAX];
+    uint8_t damaged[4096];
+    for (size_t i = 0, n = make_samples(samples); i < n; i++) {
+        struct bytes value = samples[i].value;
+        memcpy(damaged, value.p, value.n);
+        for (unsigned version = 0; version < 16; version++) {
+            damaged[0] = (uint8_t)(version << 4 | (value.p[0] & 0x0f));
+            assert_int_equal(accepts(samples[i].kind, damaged, value.n), version == 1);
+        }
+        damaged[0] = 0x18; /* no record has that flag */
+        assert_false(accepts(samples[i].kind, damaged, value.n));
+    }
+}
+
+/* ---- Counts that claim more than there is --------------------------------------------------- */
+
+static void a_block_longer_than_the_record_is_refused(void **state)
+{
+    (void)state;
+    const uint8_t longer[] = {0x10, 5, 'a', 'b', 0};
+    const uint8_t huge[] = {0x10, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 'a', 0};
+    const uint8_t too_wide[] = {0x10, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                                0xff, 0xff, 0xff, 2,    'a',  0};
+    assert_false(accepts(RECORD_PROFILE, longer, sizeof longer));
+    assert_false(accepts(RECORD_PROFILE, huge, sizeof huge));
+    assert_false(accepts(RECORD_PROFILE, too_wide, sizeof too_wide));
+}
+
+static void more_spans_than_bytes_are_refused(void **state)
+{
+    (void)state;
+    const uint8_t many[] = {0x10, 0xff, 0xff, 0xff, 0xff, 0x0f, 1, 1};
+    const uint8_t two[] = {0x10, 2, 1, 1};
+    const uint8_t one[] = {0x10, 1, 1, 1};
+    struct pair pair;
+    struct arena nothing;
+    arena_init(&nothing, 0); /* were it to allocate before it counts, that would show */
+    assert_false(pair_decode((struct bytes){many, sizeof many}, &nothing, &pair, 0));
+    assert_false(accepts(RECORD_PAIR, two, sizeof two));
+    assert_true(accepts(RECORD_PAIR, one, sizeof one));
+}
+
+static void spans_that_touch_or_overflow_are_refused(void **state)
+{
+    (void)state;
+    const uint8_t touching[] = {0x10, 2, 0, 5, 0, 5};
+    const uint8_t overflowing[] = {0x10, 1, 0xff, 0xff, 0xff, 0xff, 0x0f, 1};
+    const uint8_t open_inside[] = {0x10, 2, 0, 0, 1, 1};
+    const uint8_t open_unfollowed[] = {0x10, 1, 0, 0};
+    assert_false(accepts(RECORD_PAIR, touching, sizeof touching));
+    assert_false(accepts(RECORD_PAIR, overflowing, sizeof overflowing));
+    assert_false(accepts(RECORD_PAIR, open_inside, sizeof open_inside));
+    assert_false(accepts(RECORD_PAIR, open_unfollowed, sizeof open_unfollowed));
+}
+
+static void more_skips_than_there_may_be_are_refused(void **state)
+{
+    (void)state;
+    uint8_t bytes[1 + 255 * 2];
+    struct skips skips;
+    memset(bytes, 1, sizeof bytes);
+    for (unsigned n = 1; n < 256; n++) {
+        struct pair pair = {.skips = {bytes, 1 + 2 * (size_t)n}};
+        bytes[0] = (uint8_t)n;
+        assert_int_equal(pair_skips(&pair, &skips), n <= PAIR_SKIPS_MAX);
+        pair.skips.n--;
+        assert_false(pair_skips(&pair, &skips));
+    }
+}
+
+static void runs_of_stamps_must_fit_the_bits(void **state)
+{
+    (void)state;
+    /* Two posts read, at stamp 1: right as one run of two or as two runs of one. */
+    uint8_t bytes[] = {0x10, 0, 0, 0, 0, 0, 0, 0, 3, 2, 0, 0, 0, 0, 0, 0, 1};
+    assert_true(accepts(RECORD_READMAP, bytes, sizeof bytes));
+    for (unsigned run = 0; run < 256; run++) {
+        bytes[9] = (uint8_t)run;
+        assert_int_equal(accepts(RECORD_READMAP, bytes, sizeof bytes), run == 2);
+    }
+    bytes[9] = 2;
+    bytes[16] = 0; /* stamp 0 */
+    assert_false(accepts(RECORD_READMAP, bytes, sizeof bytes));
+    bytes[10] = 0x20; /* stamp 2^53 */
+    assert_false(accepts(RECORD_READMAP, bytes, sizeof bytes));
+    bytes[8] = 0; /* nothing read is no record */
+    assert_false(accepts(RECORD_READMAP, bytes, 9));
+}
+
+static void impossible_posts_and_events_are_refused(void **state)
+{
+    (void)state;
+    struct bytes post = sample_post(false, "t", ""), event = sample_event(1, 1);
+    uint8_t bytes[64];
+    for (unsigned kind = 0; kind < 256; kind++) {
+        memcpy(bytes, post.p, post.n);
+        bytes[1] = (uint8_t)kind;
+        assert_int_equal(accepts(RECORD_POST, bytes, post.n), kind >= 1 && kind <= 3);
+        memcpy(bytes, event.p, event.n);
+        bytes[1] = (uint8_t)kind;
+        assert_int_equal(accepts(RECORD_EVENT, bytes, event.n),
+                         kind >= 1 && kind <= TIDINGS_EVENT_INBOX_READ);
+    }
+    memcpy(bytes, post.p, post.n);
+    memset(bytes + 2, 0, ID_BYTES); /* by nobody */
+    assert_false(accepts(RECORD_POST, bytes, post.n));
+}
+
+/* A stamp is an id, and ids end at 2^53-1; what is larger would be cut down in a key. */
+static void stamps_past_the_last_id_are_refused(void **state)
+{
+    (void)state;
+    struct post_record post = {.kind = TIDINGS_NOTE, .author = 1};
+    struct user_record user = {0};
+    uint8_t bytes[USER_RECORD_MAX];
+    post.edited = TIDINGS_ID_MAX + 1;
+    struct bytes value = post_encode(&post, &arena);
+    assert_false(accepts(RECORD_POST, value.p, value.n));
+    post = (struct post_record){.kind = TIDINGS_NOTE, .author = 1, .deleted = true};
+    post.removed = UINT64_MAX;
+    value = post_encode(&post, &arena);
+    assert_false(accepts(RECORD_POST, value.p, value.n));
+    user.history_cleared = TIDINGS_ID_MAX + 1;
+    assert_false(accepts(RECORD_USER, bytes, user_encode(&user, bytes)));
+}
+
+/* ---- Numbers -------------------------------------------------------------------------------- */
+
+static void ids_sort_as_their_bytes_do(void **state)
+{
+    (void)state;
+    struct rng rng = test_rng();
+    for (int i = 0; i < 10000; i++) {
+        uint64_t a = rng_below(&rng, TIDINGS_ID_MAX + 1), b = rng_below(&rng, TIDINGS_ID_MAX + 1);
+        uint8_t x[ID_BYTES], y[ID_BYTES];
+        put_id(x, a);
+        put_id(y, b);
+        assert_int_equal(get_id(x), a);
+        assert_int_equal(memcmp(x, y, ID_BYTES) < 0, a < b);
+    }
+}
+
+static void varints_of_every_length_come_back(void **state)
+{
+    (void)state;
+    for (unsigned bits = 0; bits <= 64; bits++) {
+        uint64_t value = bits == 64 ? UINT64_MAX : UINT64_C(1) << bits;
+        for (int less = 0; less < 2; less++, value--) {
+            uint8_t bytes[VARINT_MAX];
+            size_t n = put_varint(bytes, value);
+            struct reader r = reader_of(bytes, n);
+            assert_true(n <= VARINT_MAX);
+            assert_int_equal(read_varint(&r), value);
+            assert_false(r.bad);
+            assert_int_equal(reader_left(&r), 0);
+            r = reader_of(bytes, n - 1);
+            assert_int_equal(read_varint(&r), 0);
+            assert_true(r.bad);
+        }
+    }
+}
+
+static void a_reader_that_failed_stays_at_its_end(void **state)
+{
+    (void)state;
+    const uint8_t bytes[] = {1, 2, 3};
+    struct reader r = reader_of(bytes, sizeof bytes);
+    assert_null(read_bytes(&r, 4));
+    assert_int_equal(read_u8(&r), 0);
+    assert_int_equal(read_varint(&r), 0);
+    assert_int_equal(read_id(&r), 0);
+    assert_int_equal(read_u64(&r), 0);
+    assert_int_equal(read_varint32(&r), 0);
+    assert_true(r.bad);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(what_is_encoded_can_be_decoded),
+        TEST(fields_come_back_as_they_were),
+        TEST(a_pair_comes_back_as_it_was),
+        TEST(few_spans_need_no_memory),
+        TEST(random_records_come_back),
+        TEST(a_truncated_record_is_refused),
+        TEST(a_record_with_something_behind_it_is_refused),
+        TEST(no_flipped_bit_gets_past_a_decoder),
+        TEST(random_damage_does_not_get_past_a_decoder),
+        TEST(unknown_versions_and_flags_are_refused),
+        TEST(a_block_longer_than_the_record_is_refused),
+        TEST(more_spans_than_bytes_are_refused),
+        TEST(spans_that_touch_or_overflow_are_refused),
+        TEST(more_skips_than_there_may_be_are_refused),
+        TEST(runs_of_stamps_must_fit_the_bits),
+        TEST(impossible_posts_and_events_are_refused),
+        TEST(stamps_past_the_last_id_are_refused),
+        TEST(ids_sort_as_their_bytes_do),
+        TEST(varints_of_every_length_come_back),
+        TEST(a_reader_that_failed_stays_at_its_end),
+    };
+#undef TEST
+    return RUN_TESTS(tests);
+}
