@@ -41,83 +41,14 @@ static const unsigned char weights[MOODS][TIDINGS_OP_COUNT] = {
 
 /* ---- The world ----------------------------------------------------------------------------- */
 
-static uint64_t one_of(struct generator *g, const uint64_t *values, size_t n)
-{
-    return values[rng_below(&g->rng, n)];
-}
-
-#define ONE_OF(g, ...)                           \
-    one_of((g), (const uint64_t[]){__VA_ARGS__}, \
-           sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
-
-static void choose_settings(struct generator *g)
-{
-    struct tidings_settings *s = &g->recording->settings;
-    struct tidings_options options;
-
-    tidings_options_init(&options);
-    *s = options.settings;
-    s->map_mb = 1024;
-    s->read_events = rng_below(&g->rng, 2);
-    if (rng_percent(&g->rng, 30))
-        return;
-    s->follow_burst = ONE_OF(g, 1, 3, 10, 100);
-    s->follow_refill_ms = ONE_OF(g, 1, 7, 1000, 60000, 3600000);
-    s->following_max = ONE_OF(g, 3, 5, 12, 5000);
-    s->name_max = ONE_OF(g, 1, 5, 64, 256);
-    s->avatar_max = ONE_OF(g, 1, 30, 512, 4096);
-    s->title_max = ONE_OF(g, 1, 10, 200, 1000);
-    s->body_max = ONE_OF(g, 1, 50, 4096, 65536);
-    s->excerpt_max = ONE_OF(g, 0, 1, 7, 140, 1000);
-    s->mark_max = ONE_OF(g, 1, 5, 70, 500);
-    s->page_max = ONE_OF(g, 2, 7, 64, 65, 100);
-    s->page_default = rng_between(&g->rng, 1, s->page_max < 20 ? s->page_max : 20);
-    s->event_days = ONE_OF(g, 1, 2, 14);
-    s->once_hours = ONE_OF(g, 1, 5, 24);
-}
-
-static void choose_users(struct generator *g, size_t users)
-{
-    /* Ids next to the edges of bytes and of the range. */
-    static const uint64_t edges[] = {1,
-                                     2,
-                                     127,
-                                     128,
-                                     255,
-                                     256,
-                                     65535,
-                                     65536,
-                                     UINT32_MAX,
-                                     UINT64_C(1) << 32,
-                                     UINT64_C(1) << 52,
-                                     TIDINGS_ID_MAX - 1,
-                                     TIDINGS_ID_MAX};
-    size_t n_edges = sizeof edges / sizeof edges[0];
-    uint64_t *ids = g->recording->user_ids;
-
-    g->recording->n_users = users;
-    for (size_t i = 0; i < users; i++)
-        ids[i] = i < n_edges ? edges[i] : 1000 + i;
-    for (size_t i = users; i > 1; i--) {
-        size_t j = rng_below(&g->rng, i);
-        uint64_t id = ids[i - 1];
-
-        ids[i - 1] = ids[j];
-        ids[j] = id;
-    }
-    g->n_authors = rng_between(&g->rng, 3, 10);
-    if (g->n_authors > users)
-        g->n_authors = users;
-}
-
 void generator_init(struct generator *g, struct recording *recording, uint64_t seed, size_t users)
 {
     memset(g, 0, sizeof *g);
     rng_seed(&g->rng, seed);
     g->recording = recording;
     recording->seed = seed;
-    choose_settings(g);
-    choose_users(g, users);
+    generate_settings(g);
+    generate_users(g, users);
     /* Not before 2025, when the ids of posts begin to count. */
     g->now_ms = INT64_C(1760000000000) + (int64_t)rng_below(&g->rng, 1000000000);
     recording->start_ms = g->now_ms;
@@ -175,7 +106,7 @@ static void change_mood(struct generator *g)
     g->standstill = rng_percent(&g->rng, 30);
 }
 
-static void move_clock(struct generator *g, bool writes)
+static void move_clock(struct generator *g)
 {
     unsigned way = (unsigned)rng_below(&g->rng, 1000);
 
@@ -185,19 +116,31 @@ static void move_clock(struct generator *g, bool writes)
         ;
     else if (way < 800)
         g->now_ms += (int64_t)rng_between(&g->rng, 1, 20);
-    else if (way < 950)
+    else if (way < 945)
         g->now_ms += (int64_t)rng_between(&g->rng, 1, 3000);
-    else if (way < 985)
+    else if (way < 980)
         g->now_ms += (int64_t)rng_between(&g->rng, 1, 600000);
-    else if (way < 994)
+    else if (way < 987)
         g->now_ms += (int64_t)rng_between(&g->rng, 1, 7200000);
-    else if (way < 997)
+    else if (way < 990)
         g->now_ms += (int64_t)rng_between(&g->rng, 1, 3 * 86400000);
     else
         g->now_ms -= (int64_t)rng_between(&g->rng, 1, 500);
-    if (!writes)
-        return;
-    /* Twenty writes in one millisecond at most, that of a clock that never goes back. */
+}
+
+/* To a moment when something is just about to change, or just has, if that is soon. */
+static void aim_clock(struct generator *g, int64_t moment_ms)
+{
+    int64_t soon_ms = rng_percent(&g->rng, 10) ? 15 * 86400000LL : 86400000LL;
+
+    moment_ms += (int64_t)rng_below(&g->rng, 3) - 1;
+    if (moment_ms >= g->now_ms && moment_ms < g->now_ms + soon_ms)
+        g->now_ms = moment_ms;
+}
+
+/* Twenty writes in one millisecond at most, that of a clock that never goes back. */
+static void count_write(struct generator *g)
+{
     if (g->now_ms > g->latest_ms) {
         g->latest_ms = g->now_ms;
         g->writes_in_ms = 0;
@@ -245,6 +188,23 @@ static struct ref some_own_post(struct generator *g, struct run *run, uint64_t v
     return some_post(g, run, viewer, true);
 }
 
+/* As much of the inbox as one operation may mark, in order. */
+static void mark_inbox(struct generator *g, struct run *run, struct step *step)
+{
+    const struct model_user *user = model_user(&run->model, step->op.user_id);
+    size_t most = (size_t)g->recording->settings.mark_max;
+    bool read = step->op.kind == TIDINGS_OP_MARK_READ;
+    bool only_new = rng_percent(&g->rng, 70); /* that this changes something */
+    size_t n = 0;
+
+    step->posts = recording_room(g->recording, most * sizeof *step->posts);
+    for (size_t i = 0; i < run->model.n_posts && n < most; i++) {
+        if (user->cells[i].delivered && !(only_new && user->cells[i].is_read == read))
+            step->posts[n++] = (struct ref){REF_POST, 0, run->publish_of[i]};
+    }
+    step->op.u.mark.n_post_ids = n;
+}
+
 static void mark_arguments(struct generator *g, struct run *run, struct step *step)
 {
     uint64_t most = g->recording->settings.mark_max;
@@ -260,6 +220,10 @@ static void mark_arguments(struct generator *g, struct run *run, struct step *st
         /* The token is a number like others, also one below a post's id. */
         if (step->up_to.kind == REF_POST)
             step->up_to.delta = rng_percent(&g->rng, 30) ? -1 : 0;
+        return;
+    }
+    if (rng_percent(&g->rng, 4)) {
+        mark_inbox(g, run, step);
         return;
     }
     step->op.u.mark.n_post_ids = n;
@@ -480,9 +444,37 @@ static bool gives_as_of(enum tidings_op_kind kind)
            kind == TIDINGS_OP_UNREAD;
 }
 
+/* At a moment that matters to the operation: a token comes back, an event goes. */
+static void aim(struct generator *g, struct run *run, const struct step *step)
+{
+    const struct tidings_settings *settings = &g->recording->settings;
+    const struct model *model = &run->model;
+    int64_t refill = (int64_t)settings->follow_refill_ms;
+
+    if (!rng_percent(&g->rng, 15))
+        return;
+    if (step->op.kind == TIDINGS_OP_FOLLOW || step->op.kind == TIDINGS_OP_UNFOLLOW)
+        aim_clock(g, model_user(&run->model, step->op.user_id)->full_at + refill -
+                         refill * (int64_t)settings->follow_burst);
+    if (step->op.kind == TIDINGS_OP_EVENTS && model->n_events > 0)
+        aim_clock(g, model->events[rng_below(&g->rng, model->n_events)].happened_at +
+                         (int64_t)settings->event_days * 86400000);
+}
+
+/* When the last answer that was remembered for the user is forgotten. */
+static void aim_at_once(struct generator *g, const struct model *model, uint64_t user_id)
+{
+    for (size_t i = model->n_onces; i-- > 0;) {
+        if (model->onces[i].user_id == user_id) {
+            aim_clock(g, model->onces[i].at + (int64_t)g->recording->settings.once_hours * 3600000);
+            return;
+        }
+    }
+}
+
 /* An operation that is to be made once: for the first time, or again, or with the key of another.
  */
-static void make_once(struct generator *g, struct step *step)
+static void make_once(struct generator *g, struct run *run, struct step *step)
 {
     const struct recording *recording = g->recording;
 
@@ -502,6 +494,8 @@ static void make_once(struct generator *g, struct step *step)
         }
         if (rng_percent(&g->rng, 15))
             step->once_print++;
+        if (rng_percent(&g->rng, 15))
+            aim_at_once(g, &run->model, step->op.user_id);
         return;
     }
     step->once = ++g->n_onces;
@@ -514,10 +508,13 @@ static void make_op(struct generator *g, struct run *run, struct step *step)
     step->op.role = some_role(g);
     step->op.user_id = some_user(g);
     step->by_clock = rng_percent(&g->rng, 10);
-    move_clock(g, step->op.kind <= TIDINGS_OP_HISTORY_CLEAR);
+    move_clock(g);
     arguments(g, run, step);
+    aim(g, run, step);
     if (step->op.kind <= TIDINGS_OP_HISTORY_CLEAR && rng_percent(&g->rng, 8))
-        make_once(g, step);
+        make_once(g, run, step);
+    if (step->op.kind <= TIDINGS_OP_HISTORY_CLEAR)
+        count_write(g);
     if (gives_as_of(step->op.kind) && rng_percent(&g->rng, 40))
         step->keep_as_of = (uint32_t)rng_between(&g->rng, 1, SLOTS - 1);
     if (rng_percent(&g->rng, 4)) {

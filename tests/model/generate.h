@@ -46,6 +46,10 @@ struct step *generator_last(struct generator *g);
 
 /* ---- Parts of the generator ---------------------------------------------------------------- */
 
+/* generate_world.c: the recording's settings and users. */
+void generate_settings(struct generator *g);
+void generate_users(struct generator *g, size_t users);
+
 /* generate_text.c: texts of so many characters, and of at most so many bytes. */
 struct tidings_text generate_characters(struct generator *g, uint64_t characters);
 struct tidings_text generate_body(struct generator *g, uint64_t bytes);

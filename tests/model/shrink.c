@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* From a failing run to a short one: find where it first goes wrong, then leave out what it can do
- * without, first in big pieces, then step by step. */
+ * without: everything that only reads, all of one user's doing, big pieces, and single steps. */
 #include "replay.h"
 
 #include <stdlib.h>
@@ -32,32 +32,78 @@ static bool time_left(const struct shrinker *s)
  * every step would have shown. */
 static bool find_first_difference(struct shrinker *s)
 {
-    const size_t stride = 64;
-    size_t from;
+    const size_t sweeps = 16; /* in one replay: they take long */
+    size_t stride = s->n;
+    size_t from = 0;
+    bool failed = false;
 
-    if (!replay_fails(s->replay, s->kept, s->n, 0, stride))
-        return false;
-    s->n = s->replay->recording->outcome.failed_step + 1;
-    from = s->n > stride ? s->n - 1 - stride : 0;
-    if (time_left(s) && replay_fails(s->replay, s->kept, s->n, from, 1))
+    do {
+        stride = stride / sweeps > 0 ? stride / sweeps : 1;
+        if (!replay_fails(s->replay, s->kept, s->n, from, stride))
+            return failed;
+        failed = true;
         s->n = s->replay->recording->outcome.failed_step + 1;
+        from = s->n > stride ? s->n - 1 - stride : 0;
+    } while (stride > 1 && time_left(s));
     return true;
 }
 
-/* Without the steps at ... at+count-1; if that fails as well, they stay out. */
+/* Only the n steps in `trial`; if that fails as well, those are the ones to keep. */
+static bool try_trial(struct shrinker *s, size_t n)
+{
+    if (!replay_fails(s->replay, s->trial, n, SIZE_MAX, 1))
+        return false;
+    s->n = n;
+    if (s->replay->recording->outcome.failed_step < s->n)
+        s->n = s->replay->recording->outcome.failed_step + 1;
+    memcpy(s->kept, s->trial, s->n * sizeof *s->kept);
+    return true;
+}
+
+/* Without the steps at ... at+count-1. */
 static bool leave_out(struct shrinker *s, size_t at, size_t count)
 {
     size_t rest = s->n - at - count;
 
     memcpy(s->trial, s->kept, at * sizeof *s->trial);
     memcpy(s->trial + at, s->kept + at + count, rest * sizeof *s->trial);
-    if (!replay_fails(s->replay, s->trial, at + rest, SIZE_MAX, 1))
-        return false;
-    s->n = at + rest;
-    if (s->replay->recording->outcome.failed_step < s->n)
-        s->n = s->replay->recording->outcome.failed_step + 1;
-    memcpy(s->kept, s->trial, s->n * sizeof *s->kept);
-    return true;
+    return try_trial(s, at + rest);
+}
+
+static bool is_write(const struct step *step)
+{
+    return step->kind == STEP_OP && step->op.kind <= TIDINGS_OP_HISTORY_CLEAR;
+}
+
+/* Without what changes nothing, but for the last step. */
+static void leave_out_reads(struct shrinker *s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->n; i++) {
+        if (i + 1 == s->n || is_write(&s->replay->recording->steps[s->kept[i]]))
+            s->trial[n++] = s->kept[i];
+    }
+    try_trial(s, n);
+}
+
+/* Without all that one user did, for every user: most have nothing to do with it. */
+static void leave_out_users(struct shrinker *s)
+{
+    const struct recording *recording = s->replay->recording;
+
+    for (size_t u = 0; u < recording->n_users && time_left(s); u++) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < s->n; i++) {
+            const struct step *step = &recording->steps[s->kept[i]];
+
+            if (i + 1 == s->n || step->op.user_id != recording->user_ids[u])
+                s->trial[n++] = s->kept[i];
+        }
+        if (n < s->n)
+            try_trial(s, n);
+    }
 }
 
 static void leave_out_all_it_can(struct shrinker *s)
@@ -162,8 +208,11 @@ void shrink(struct replay *replay, unsigned seconds)
     if (s.n == 0 || !find_first_difference(&s)) {
         printf("the same steps passed when run again\n");
     } else {
+        leave_out_reads(&s);
+        leave_out_users(&s);
         leave_out_all_it_can(&s);
         shorten_marks(&s);
+        leave_out_all_it_can(&s);
         simplify(&s);
         print_steps(&s);
     }
