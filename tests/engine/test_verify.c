@@ -558,6 +558,16 @@ static void a_damaged_read_map_is_found_and_left_alone(void **state)
     assert_left_alone(TABLE_USER, key_readmap(CID, ANN, 0), 12);
 }
 
+/* Not even which posts were read can be told: then the pair's counts cannot be recomputed, either. */
+static void a_read_map_without_its_bits_is_found_and_left_alone(void **state)
+{
+    (void)state;
+    assert_left_alone(TABLE_USER, key_readmap(CID, ANN, 0), 4);
+    assert_left_alone(TABLE_USER, key_readmap(EVE, ANN, 0), 4); /* the only one of its pair */
+    assert_left_alone(TABLE_USER, key_readmap(BOB, DAN, 0),
+                      4); /* of an author who deleted nothing */
+}
+
 static void a_damaged_post_is_found_and_left_alone(void **state)
 {
     (void)state;
@@ -741,6 +751,7 @@ int main(void)
         TEST(a_damaged_profile_is_found_and_left_alone),
         TEST(a_damaged_pair_is_found_and_left_alone),
         TEST(a_damaged_read_map_is_found_and_left_alone),
+        TEST(a_read_map_without_its_bits_is_found_and_left_alone),
         TEST(a_damaged_post_is_found_and_left_alone),
         TEST(a_damaged_kept_answer_is_found_and_left_alone),
         TEST(a_damaged_event_is_found_and_left_alone),
