@@ -1,5 +1,6 @@
 """GET /v1/stream: a badge moves without polling."""
 import socket
+import threading
 import time
 
 import pytest
@@ -288,6 +289,31 @@ def test_a_reader_that_does_not_read_is_cut_and_others_go_on(make_server, listen
     bob.publish("still there")
     good.until("post", title="still there")
     slow.close()
+
+
+def test_every_device_hears_although_another_comes_online_at_that_moment(make_server, listen):
+    """A second device that connects between a change and its telling must not keep it from the
+    first."""
+    server = make_server(settings={"threads": 1})
+    ann, bob = server.users(2)
+    ann.follow(bob)
+    first = listen(ann)
+    first.until("badge", total=0)
+    request = f"GET /v1/stream HTTP/1.1\r\nHost: t\r\nAuthorization: Bearer {ann.bearer}\r\n\r\n".encode()
+    for i in range(1, 151):
+        second = connect(server)
+        thread = threading.Thread(target=bob.publish)
+        thread.start()
+        time.sleep((i % 10) * 0.0002)  # not to be right: to meet the moment
+        second.sendall(request)
+        thread.join()
+        first.until("badge", patience=5, total=i)
+        second.close()
+
+
+def test_no_header_is_sent_twice(server, listen):
+    names = [name.lower() for name, _ in listen(server.user()).answer.fields]
+    assert sorted(names) == sorted(set(names))
 
 
 def test_follow_then_publish_while_online(server, listen):
