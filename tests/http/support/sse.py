@@ -33,8 +33,9 @@ class Stream:
 
     def fill(self, patience):
         """More bytes; False if none came in time, or the stream has ended."""
-        ready, _, _ = select.select([self.sock], [], [], max(0, patience))
-        if not ready:
+        poll = select.poll()  # select() knows 1,024 descriptors
+        poll.register(self.sock, select.POLLIN)
+        if not poll.poll(max(0, patience) * 1000):
             return False
         try:
             piece = self.sock.recv(65536)

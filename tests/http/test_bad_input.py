@@ -1,0 +1,258 @@
+"""SPEC 12: whatever a request says wrongly is refused with the field named, and changes nothing."""
+import json
+
+import pytest
+
+from support.client import exchange, new_user_id
+from support.contract import contract
+from support.server import routes
+
+WITH_BODY = [("POST", "/v1/relation/follow", {"user_id": 5}), ("POST", "/v1/relation/unfollow", {"user_id": 5}),
+             ("PUT", "/v1/users/me", {"name": "n"}), ("POST", "/v1/posts", {"kind": "note", "title": "t"}),
+             ("PATCH", "/v1/posts/POST", {"title": "t"}), ("POST", "/v1/inbox/mark-read", {"post_ids": [5]}),
+             ("POST", "/v1/inbox/mark-unread", {"post_ids": [5]}), ("POST", "/v1/admin/verify", {"repair": False})]
+
+MALFORMED = [
+    b"", b" ", b"{", b"}", b"{}}", b"[]", b"null", b"true", b"7", b"\"text\"", b"{\"a\":}", b"{\"a\" 1}", b"{'a':1}",
+    b"{\"a\":1,}", b"{a:1}", b"{\"a\":01}", b"{\"a\":+1}", b"{\"a\":.5}", b"{\"a\":1.}", b"{\"a\":NaN}",
+    b"{\"a\":Infinity}", b"{\"a\":\"\t\"}", b"{\"a\":\"\\x41\"}", b"{\"a\":\"\\u12\"}", b"{\"a\":\"\\ud800\"}",
+    b"{\"a\":\"\\udc00\\ud800\"}", b"{\"a\":\"unclosed", b"{\"a\":tru}", b"// comment\n{}", b"{}{}", b"{} x",
+    b"\xef\xbb\xbf{}", b"{\"\\u0000\":1}", b"{\"a\":\"\\u0000\"}", b"\x00{}", b"{}\x00",
+    b"<xml/>", b"user_id=5", "{“user_id”:5}".encode(),
+    b"{\"a\":" * 3000 + b"1" + b"}" * 3000, b"[" * 100000, b"{\"a\":" + b"[" * 60000 + b"]" * 60000 + b"}",
+    b"{\"a\":" + b"9" * 30000 + b"}", b"{\"a\":1e999999}", b"{\"a\":-9223372036854775809}",
+    b"{\"a\":18446744073709551616}",
+]
+BAD_UTF8 = [b"\xff", b"\xc0\xaf", b"\xc3", b"\xe2\x82", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xf8\x88\x80\x80\x80",
+            b"\x80", b"\xe0\x80\xaf"]
+DUPLICATES = [b"{\"user_id\":5,\"user_id\":6}", b"{\"user_id\":5,\"user\\u005fid\":6}"]
+
+
+def actor_for(server, path):
+    return server.admin() if "/admin/" in path else server.user()
+
+
+def target(server, actor, path):
+    return path.replace("POST", str(actor.publish()["id"])) if "POST" in path else path
+
+
+@pytest.mark.parametrize("method, path, good", WITH_BODY)
+def test_malformed_json_is_refused_everywhere(server, method, path, good):
+    actor = actor_for(server, path)
+    path = target(server, actor, path)
+    for text in MALFORMED:
+        if text == b"" and path == "/v1/admin/verify":
+            continue
+        actor.refused(400, "invalid", method, path, text, field="body")
+
+
+def test_malformed_json_with_real_fields(server):
+    ann = server.user()
+    for text in DUPLICATES:
+        ann.refused(400, "invalid", "POST", "/v1/relation/follow", text, field="body")
+    for piece in BAD_UTF8:
+        ann.refused(400, "invalid", "POST", "/v1/posts", b"{\"kind\":\"note\",\"title\":\"a" + piece + b"b\"}",
+                    field="body")
+        ann.refused(400, "invalid", "PUT", "/v1/users/me", b"{\"name\":\"" + piece + b"\"}", field="body")
+    assert ann.get("/relation/counter")["posts"] == 0
+
+
+@pytest.mark.parametrize("method, path, good", WITH_BODY)
+def test_unknown_fields_are_refused_by_name(server, method, path, good):
+    actor = actor_for(server, path)
+    path = target(server, actor, path)
+    for name in ("unknown", "User_id", "user_id ", "", "名", "a" * 5000, "\n\"\\", "role", "x-user-id"):
+        problem = actor.refused(400, "invalid", method, path, {**good, name: 1})
+        assert problem["field"] == name
+
+
+@pytest.mark.parametrize("value", [0, -1, 2 ** 53, 2 ** 63 - 1, 1.0, 1.5, 1e3, "5", True, None, [], {}, [5]])
+@pytest.mark.parametrize("path", ["follow", "unfollow"])
+def test_ids_in_bodies(server, path, value):
+    server.user().refused(400, "invalid", "POST", f"/v1/relation/{path}", {"user_id": value}, field="user_id")
+
+
+@pytest.mark.parametrize("path", ["follow", "unfollow"])
+def test_missing_id(server, path):
+    server.user().refused(400, "invalid", "POST", f"/v1/relation/{path}", {}, field="user_id")
+
+
+def test_the_largest_id_is_fine(server):
+    ann = server.user()
+    ann.follow(2 ** 53 - 1)
+    assert ann.get(f"/users/{2 ** 53 - 1}")["user_id"] == 2 ** 53 - 1
+
+
+@pytest.mark.parametrize("value", ["true", 1, 0, [], {}])
+def test_purge_must_be_a_boolean(server, value):
+    server.user().refused(400, "invalid", "POST", "/v1/relation/unfollow", {"user_id": 5, "purge_inbox": value},
+                          field="purge_inbox")
+
+
+@pytest.mark.parametrize("body, field", [
+    ({"title": "t"}, "kind"), ({"kind": "blog", "title": "t"}, "kind"), ({"kind": "Note", "title": "t"}, "kind"),
+    ({"kind": 1, "title": "t"}, "kind"), ({"kind": None, "title": "t"}, "kind"), ({"kind": "", "title": "t"}, "kind"),
+    ({"kind": "note"}, "title"), ({"kind": "note", "title": None}, "title"), ({"kind": "note", "title": 7}, "title"),
+    ({"kind": "note", "title": ["t"]}, "title"), ({"kind": "note", "title": "t", "body": 7}, "body"),
+    ({"kind": "note", "title": "t", "body": {}}, "body"), ({"kind": "note", "title": "t", "author_id": 7}, "author_id"),
+    ({"kind": "note", "title": "t", "id": 7}, "id"), ({"kind": "note", "title": "t", "created_at": 7}, "created_at"),
+])
+def test_publish_refuses(server, body, field):
+    ann = server.user()
+    ann.refused(400, "invalid", "POST", "/v1/posts", body, field=field)
+    assert ann.get("/relation/counter")["posts"] == 0
+
+
+# ---- Paths and queries --------------------------------------------------------------------------
+
+BAD_IDS = ["0", "-1", "+1", "01", "1.0", "1e3", "x", "9007199254740992", "9" * 30, "1%20", "%31", "mex",
+           "1;2", "0x10", "%EF%BC%91", "null"]
+
+
+@pytest.mark.parametrize("route", [r for r in routes() if "{" in r["path"]], ids=lambda r: r["operation"])
+def test_ids_in_paths(server, route):
+    ann = server.user()
+    field = route["path"].split("{")[1].split("}")[0]
+    body = {"title": "t"} if route["method"] == "PATCH" else None
+    for bad in BAD_IDS:
+        path = route["path"].replace("{" + field + "}", bad)
+        ann.refused(400, "invalid", route["method"], path, body, field=field)
+
+
+@pytest.mark.parametrize("path", ["/v1/relation/status", "/v1/relation/following", "/v1/relation/followers",
+                                  "/v1/relation/counter"])
+def test_user_id_in_queries(server, path):
+    ann = server.user()
+    for bad in ("0", "-1", "x", "", "01", "1.5", str(2 ** 53), "9" * 30, "%ff", "%01"):
+        ann.refused(400, "invalid", "GET", f"{path}?user_id={bad}", field="user_id")
+
+
+def test_status_needs_a_user(server):
+    server.user().refused(400, "invalid", "GET", "/v1/relation/status", field="user_id")
+
+
+LISTS = ["/v1/relation/following", "/v1/relation/followers", "/v1/users/5/posts", "/v1/inbox", "/v1/history"]
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_limit_bounds(server, path):
+    ann = server.user()
+    for good in (1, 100):
+        ann.expect(200, "GET", f"{path}?limit={good}")
+    for bad in ("0", "101", "-1", "1.0", "x", "", "4294967296", "4294967297", "9" * 30, "1 ", "0x10"):
+        ann.refused(400, "invalid", "GET", f"{path}?limit={bad.replace(' ', '%20')}", field="limit")
+
+
+@pytest.mark.parametrize("path, name", [("/v1/inbox", "filter"), ("/v1/users/5/posts", "read_status")])
+def test_unknown_words(server, path, name):
+    ann = server.user()
+    for bad in ("", "ALL", "unread%20", "all,read", "%E6%9E%97", "allx"):
+        ann.refused(400, "invalid", "GET", f"{path}?{name}={bad}", field=name)
+
+
+def test_inbox_author_id(server):
+    ann = server.user()
+    for bad in ("0", "x", "", "-5", str(2 ** 53)):
+        ann.refused(400, "invalid", "GET", f"/v1/inbox?author_id={bad}", field="author_id")
+
+
+@pytest.mark.parametrize("query", ["a=%", "a=%g1", "a=%1", "limit=1&limit=2", "limit=5&limit=5", "a=%00",
+                                   "&".join(f"p{i}=1" for i in range(40))])
+def test_malformed_queries(server, query):
+    problem = server.user().refused(400, "invalid", "GET", f"/v1/inbox?{query}")
+    assert problem["field"]
+
+
+def test_strange_paths_are_not_found(server):
+    ann = server.user()
+    for path in ("/", "/v1", "/v1/", "/v2/inbox", "/v1/inbox/", "/v1//inbox", "/V1/inbox", "/v1/inbox%2Fbadge",
+                 "/v1/../healthz", "/./healthz", "/v1/posts/", "/v1/posts/5/", "/v1/posts//open", "/healthz/x",
+                 "/v1/posts/5/open/x", "/docs/", "/favicon.ico", "/v1/" + "x" * 3000):
+        assert ann.send("GET", path).status == 404, path
+
+
+def test_wrong_methods_are_told_the_right_ones(server):
+    ann = server.user()
+    for path in sorted({route["path"] for route in routes()}):
+        right = {route["method"] for route in routes() if route["path"] == path}
+        concrete = path.replace("{user_id}", "5").replace("{post_id}", "5")
+        if concrete == "/v1/users/me":
+            right.add("GET")  # "me" stands where an id would
+        if "GET" in right:
+            right.add("HEAD")
+        for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"} - right:
+            answer = ann.send(method, concrete)
+            assert answer.status == 405 and answer.json["code"] == "method_not_allowed", (method, concrete, answer)
+            assert set(answer.headers["allow"].split(", ")) == right, (method, concrete)
+
+
+def test_head_is_get_without_a_body(server):
+    ann = server.user()
+    for path in ("/v1/inbox", "/v1/inbox/badge", "/healthz", "/metrics", "/docs", "/v1/openapi.json"):
+        answer = ann.send("HEAD", path)
+        assert answer.status == 200 and not answer.body and int(answer.headers["content-length"]) > 0
+    assert ann.send("HEAD", "/v1/posts/5").status == 404
+    assert ann.send("HEAD", "/v1/relation/follow").status == 405
+
+
+# ---- Sizes --------------------------------------------------------------------------------------
+
+def test_a_body_of_exactly_the_limit_is_read_and_one_more_is_413(server):
+    ann = server.user()
+    text = b"{\"kind\":\"note\",\"title\":\"t\"" + b" " * 131072
+    ann.expect(201, "POST", "/v1/posts", text[:131071] + b"}")
+    ann.refused(413, "body_too_large", "POST", "/v1/posts", text[:131072] + b"}")
+    assert ann.get("/relation/counter")["posts"] == 1, "and the server goes on"
+
+
+def test_413_for_chunked_bodies_and_announced_ones(server):
+    bearer = server.user().bearer
+    head = f"POST /v1/posts HTTP/1.1\r\nHost: t\r\nAuthorization: Bearer {bearer}\r\n".encode()
+    chunks = b"10000\r\n" + b"x" * 65536 + b"\r\n"
+    for request in (head + b"Transfer-Encoding: chunked\r\n\r\n" + chunks * 3 + b"0\r\n\r\n",
+                    head + b"Content-Length: 131073\r\n\r\n", head + b"Content-Length: 99999999999\r\n\r\n",
+                    head + b"Content-Length: 131073\r\nExpect: 100-continue\r\n\r\n"):
+        answers = exchange(server, request)
+        assert [a.status for a in answers] == [413]
+        contract.check("POST", "/v1/posts", answers[0])
+
+
+def test_heads_and_targets_too_long(server):
+    ann = server.user()
+    assert ann.send("GET", "/v1/inbox?x=" + "y" * 4096).status == 414
+    assert ann.send("GET", "/v1/inbox", headers={"X-Long": "y" * 8192}).status == 431
+    assert ann.send("GET", "/v1/inbox", headers={f"X-{i}": "y" for i in range(70)}).status == 431
+
+
+def test_expectations_and_encodings_not_known(server):
+    ann = server.user()
+    assert ann.send("POST", "/v1/posts", b"{}", {"Expect": "magic"}).status == 417
+    answers = exchange(server, b"POST /v1/posts HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: gzip, chunked\r\n\r\n")
+    assert [a.status for a in answers] == [501]
+    contract.check("POST", "/v1/posts", answers[0])
+
+
+def test_no_internal_detail_in_errors(server):
+    """A problem says its fixed text: no file name, no function, no echo of values."""
+    ann = server.user()
+    secret = "do-not-echo-me"
+    for method, path, body in (("POST", "/v1/posts", {"kind": secret, "title": "t"}),
+                               ("GET", f"/v1/posts/{secret}", None), ("GET", f"/v1/{secret}", None),
+                               ("GET", f"/v1/inbox?cursor={secret}", None), ("GET", f"/v1/inbox?filter={secret}", None)):
+        text = json.dumps(ann.send(method, path, body).json)
+        assert secret not in text and ".c" not in text and "lmdb" not in text.lower(), text
+
+
+def test_bodies_where_none_belongs_change_nothing(server):
+    ann = server.user()
+    post = ann.publish()["id"]
+    assert ann.send("GET", "/v1/inbox", b"{\"x\":").status == 200
+    assert ann.send("POST", f"/v1/posts/{post}/open", b"not json").status in (200, 400)
+    assert ann.send("DELETE", f"/v1/posts/{post}", b"{}").status in (204, 400)
+
+
+def test_other_content_types_are_read_as_json_or_refused(server):
+    ann = server.user()
+    answer = ann.send("POST", "/v1/relation/follow", b"{\"user_id\": %d}" % new_user_id(),
+                      {"Content-Type": "text/plain"})
+    assert answer.status in (200, 415)

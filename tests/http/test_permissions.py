@@ -1,0 +1,135 @@
+"""Every route x everybody, generated from the table of routes."""
+import json
+
+import pytest
+
+from support.client import Client, new_user_id
+from support.server import routes
+from support.tokens import token
+
+BODIES = {
+    "follow": lambda w: {"user_id": w["author"].id},
+    "unfollow": lambda w: {"user_id": w["author"].id},
+    "setProfile": lambda w: {"name": "n"},
+    "publish": lambda w: {"kind": "note", "title": "t"},
+    "editPost": lambda w: {"title": "edited"},
+    "markRead": lambda w: {"post_ids": [w["post"]]},
+    "markUnread": lambda w: {"post_ids": [w["post"]]},
+}
+QUERIES = {"relationStatus": "?user_id=5"}
+WHO = ["no token", "bad token", "user", "other user", "service", "service for user", "admin", "user for other",
+       "admin for other"]
+
+# What a right token is still refused for, by the state of the world below: the author of the post
+# is `user`; the post is in the inbox of `reader`, whom the service acts for.
+OWNER_ONLY = {"editPost": {"user"}, "deletePost": {"user", "admin"}}
+READER_ONLY = {"markRead", "markUnread"}
+
+
+def world(server):
+    """A post of a user, delivered to a reader."""
+    author, reader = server.user(), server.user()
+    reader.follow(author)
+    return {"author": author, "reader": reader, "post": author.publish()["id"]}
+
+
+def headers_of(who, w, server):
+    def bearer(user, role=None):
+        return {"Authorization": "Bearer " + token(server.secret, user, role)}
+
+    return {
+        "no token": {},
+        "bad token": {"Authorization": "Bearer " + token("another secret, also of 32 bytes or more", w["author"].id)},
+        "user": bearer(w["author"].id),
+        "other user": bearer(new_user_id()),
+        "service": bearer(new_user_id(), "service"),
+        "service for user": {**bearer(new_user_id(), "service"), "X-User-Id": str(w["reader"].id)},
+        "admin": bearer(new_user_id(), "admin"),
+        "user for other": {**bearer(w["author"].id), "X-User-Id": str(w["reader"].id)},
+        "admin for other": {**bearer(new_user_id(), "admin"), "X-User-Id": str(w["reader"].id)},
+    }[who]
+
+
+def expected(route, who):
+    """The status that this caller must get."""
+    name, access, good = route["operation"], route["access"], route["status"]
+    role = {"service": "service", "service for user": "service", "admin": "admin",
+            "admin for other": "admin"}.get(who, "user")
+    if access == "public":
+        return good
+    if who in ("no token", "bad token"):
+        return 401
+    if access == "service" and role == "user" or access == "admin" and role != "admin":
+        return 403
+    if who in ("user for other", "admin for other"):
+        return 403
+    if name in OWNER_ONLY and who not in OWNER_ONLY[name]:
+        return 403
+    if name in READER_ONLY and who != "service for user":
+        return 404
+    if name in ("follow", "unfollow") and who == "user":
+        return 400  # oneself
+    return good
+
+
+@pytest.mark.parametrize("who", WHO)
+@pytest.mark.parametrize("route", routes(), ids=lambda r: r["operation"])
+def test_matrix(server, route, who):
+    name = route["operation"]
+    w = world(server)
+    path = route["path"].replace("{user_id}", str(w["author"].id)).replace("{post_id}", str(w["post"]))
+    path += QUERIES.get(name, "")
+    headers = headers_of(who, w, server)
+    if name == "stream" and expected(route, who) == 200:
+        method = "HEAD"  # a stream has no end; HEAD answers all the same
+    else:
+        method = route["method"]
+    if name == "follow" and who == "user":
+        body = {"user_id": w["author"].id}
+    else:
+        body = BODIES[name](w) if name in BODIES else None
+    actor = w["reader"]
+    with Client(server) as client:
+        raw = json.dumps(body).encode() if body is not None else None
+        answer = client.request(method, path, raw, headers)
+    assert answer.status == expected(route, who), answer
+    if answer.status in (401, 403) and method != "HEAD":
+        assert answer.json["code"] == {401: "unauthorized", 403: "forbidden"}[answer.status]
+        post = actor.get(f"/posts/{w['post']}")
+        assert post["title"] == "A title", "refused, and nothing done"
+
+
+def test_service_acts_for_exactly_the_user_named(server):
+    ann, bob = server.users(2)
+    service = server.service(acting_for=ann.id)
+    service.follow(bob)
+    assert ann.get("/relation/counter")["following"] == 1
+    assert server.user(service.id).get("/relation/counter")["following"] == 0
+    post = service.publish()
+    assert post["author_id"] == ann.id
+    service.expect(200, "PUT", "/v1/users/me", {"name": "Ann"})
+    assert bob.get(f"/users/{ann.id}")["name"] == "Ann"
+
+
+@pytest.mark.parametrize("value", ["", "0", "-1", "x", "1 2", "1,2", "01", "9007199254740992", "9" * 40])
+def test_bad_acting_users(server, value):
+    service = server.service()
+    service.refused(400, "invalid", "GET", "/v1/inbox", headers={"X-User-Id": value}, field="X-User-Id")
+
+
+def test_acting_user_given_twice(server):
+    service = server.service()
+    with Client(server) as client:
+        headers = [("Authorization", "Bearer " + service.bearer), ("X-User-Id", "5"), ("X-User-Id", "6")]
+        answer = client.request("GET", "/v1/inbox/badge", headers=headers)
+    assert answer.status == 400 and answer.json["field"] == "X-User-Id"
+
+
+def test_users_see_only_their_own(server):
+    ann, bob, author = server.users(3)
+    ann.follow(author)
+    post = author.publish()["id"]
+    ann.open(post)
+    assert bob.inbox() == [] and bob.rows("/history") == [] and bob.badge() == 0
+    assert bob.get("/inbox/unread")["authors"] == []
+    assert [row["is_read"] for row in bob.rows(f"/users/{author.id}/posts")] == [False]

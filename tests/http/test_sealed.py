@@ -1,0 +1,114 @@
+"""Cursors and as_of: bound to user and list, tamper-evident, and alive after a restart."""
+import pytest
+
+from support.client import with_query
+
+LISTS = ["/relation/following", "/relation/followers", "/users/{author}/posts", "/inbox", "/history"]
+ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
+
+def fill(server):
+    """A user with two rows in every list, and an author."""
+    ann, bob, cem = server.users(3)
+    for other in (bob, cem):
+        ann.follow(other)
+        other.follow(ann)
+    posts = [bob.publish()["id"] for _ in range(3)]
+    ann.mark_read(post_ids=posts)
+    return ann, bob
+
+
+def cursors(actor, author):
+    found = {}
+    for path in LISTS:
+        path = path.format(author=author.id)
+        found[path] = actor.get(path, limit=1)["next_cursor"]
+        assert found[path]
+    return found
+
+
+def refuse(actor, path, cursor):
+    actor.refused(400, "invalid", "GET", with_query("/v1" + path, {"cursor": cursor}), field="cursor")
+
+
+def test_a_cursor_is_for_its_list_only(server):
+    ann, bob = fill(server)
+    made = cursors(ann, bob)
+    for path in made:
+        for other, cursor in made.items():
+            if other != path:
+                refuse(ann, path, cursor)
+
+
+def test_another_users_cursor_is_refused(server):
+    ann, bob = fill(server)
+    eve, _ = fill(server)
+    for path, cursor in cursors(ann, bob).items():
+        refuse(eve, path, cursor)
+        refuse(bob, path, cursor)
+
+
+def test_a_changed_cursor_is_refused(server):
+    ann, bob = fill(server)
+    for path, cursor in cursors(ann, bob).items():
+        for i in range(len(cursor)):
+            at = ALPHABET.index(cursor[i])
+            for other in (ALPHABET[(at + 1) % 64], ALPHABET[at ^ 32]):
+                refuse(ann, path, cursor[:i] + other + cursor[i + 1:])
+        for other in (cursor[:-1], cursor[1:], cursor + "A", cursor * 2, cursor + "=", cursor.lower() + "x", "", "A",
+                      "0", "null", "x" * 300, cursor + "%00"):
+            refuse(ann, path, other)
+
+
+def test_as_of_is_no_cursor_and_a_cursor_no_as_of(server):
+    ann, bob = fill(server)
+    as_of = ann.get("/inbox")["as_of"]
+    for path, cursor in cursors(ann, bob).items():
+        refuse(ann, path, as_of)
+        ann.refused(400, "invalid", "POST", "/v1/inbox/mark-read", {"up_to": cursor}, field="up_to")
+
+
+def test_foreign_and_changed_as_of(server):
+    ann, bob = fill(server)
+    eve, _ = fill(server)
+    bob.publish()
+    as_of = ann.get("/inbox")["as_of"]
+    eve.refused(400, "invalid", "POST", "/v1/inbox/mark-read", {"up_to": as_of}, field="up_to")
+    for i in range(len(as_of)):
+        changed = as_of[:i] + ALPHABET[(ALPHABET.index(as_of[i]) + 1) % 64] + as_of[i + 1:]
+        ann.refused(400, "invalid", "POST", "/v1/inbox/mark-read", {"up_to": changed}, field="up_to")
+    assert ann.check_adds_up() == 1
+
+
+def test_a_service_gets_the_cursors_of_whom_it_acts_for(server):
+    ann, bob = fill(server)
+    service = server.service(acting_for=ann.id)
+    cursor = service.get("/inbox", limit=1)["next_cursor"]
+    assert ann.get("/inbox", limit=1, cursor=cursor)["items"]
+    service.acting_for = bob.id
+    refuse(service, "/inbox", cursor)
+
+
+@pytest.mark.parametrize("how", ["stop", "kill"])
+def test_cursors_and_as_of_survive_a_restart(make_server, how):
+    server = make_server()
+    ann, bob = fill(server)
+    made = cursors(ann, bob)
+    expected = {path: ann.get(path, cursor=cursor) for path, cursor in made.items()}
+    as_of = ann.get("/inbox")["as_of"]
+    later = bob.publish()["id"]
+    server.restart(**({"how": 9} if how == "kill" else {}))
+    for path, cursor in made.items():
+        again = ann.get(path, cursor=cursor)
+        assert again["items"] == expected[path]["items"]
+    assert ann.mark_read(up_to=as_of)["total"] == 1
+    assert [row["post_id"] for row in ann.inbox(filter="unread")] == [later]
+
+
+def test_another_servers_cursor_is_refused(make_server):
+    """The secret behind cursors is the data directory's own; the same token secret is not enough."""
+    one, two = make_server(), make_server()
+    ann, bob = fill(one)
+    twin = two.user(ann.id)
+    for path, cursor in cursors(ann, bob).items():
+        refuse(twin, path, cursor)

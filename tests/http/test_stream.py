@@ -1,0 +1,389 @@
+"""GET /v1/stream: a badge moves without polling."""
+import socket
+import threading
+import time
+
+import pytest
+
+from support.client import connect, new_user_id
+from support.server import SANITIZED, wait_until
+from support.sse import Stream
+from support.tokens import token
+
+
+@pytest.fixture
+def listen():
+    """Opens streams that end with the test."""
+    opened = []
+
+    def make(actor, **how):
+        opened.append(Stream(actor.server, actor.bearer, **how))
+        return opened[-1]
+
+    yield make
+    for stream in opened:
+        stream.close()
+
+
+def open_streams(server):
+    return server.admin().get("/admin/status")["streams"]
+
+
+def nothing_but(stream, marker, *allowed):
+    """Reads up to the event that `marker` causes; those before it, which must be allowed."""
+    seen = []
+    while True:
+        event = stream.next()
+        assert event, seen
+        if marker(event):
+            return seen
+        assert event.name in allowed, event
+        seen.append(event)
+
+
+def test_the_badge_comes_at_once(server, listen):
+    ann, bob = server.users(2)
+    ann.follow(bob)
+    bob.publish()
+    stream = listen(ann)
+    assert stream.answer.status == 200 and stream.answer.headers["content-type"] == "text/event-stream"
+    assert stream.answer.headers["cache-control"] == "no-store"
+    event = stream.next()
+    assert event.name == "badge" and event.data == {"total": 1}
+
+
+def test_publishing_tells_the_fans_within_a_second(server, listen, measure):
+    """From the publisher's request to the fan's event, ten times."""
+    ann, bob = server.users(2)
+    ann.follow(bob)
+    stream = listen(ann)
+    stream.until("badge", total=0)
+    worst = 0
+    for i in range(1, 11):
+        start = time.monotonic()
+        post = bob.publish(f"t{i}")
+        event = stream.until("post", post_id=post["id"])
+        badge = stream.until("badge", total=i)
+        worst = max(worst, badge.at - start, event.at - start)
+        assert event.id == post["id"]
+        assert event.data == {"post_id": post["id"], "kind": "note", "author_id": bob.id, "author_name": "",
+                              "title": f"t{i}", "created_at": post["created_at"]}
+        assert badge.id >= event.id
+    assert worst < 1
+    measure(f"publish to badge, worst of 10: {worst * 1000:.1f} ms")
+
+
+def test_many_fans_hear_within_a_second(server, listen, measure):
+    bob = server.user()
+    fans = server.users(200)
+    for fan in fans:
+        fan.follow(bob)
+        fan.close()
+    streams = [listen(fan) for fan in fans]
+    for stream in streams:
+        stream.until("badge", total=0)
+    start = time.monotonic()
+    bob.publish()
+    worst = max(stream.until("badge", total=1).at - start for stream in streams)
+    measure(f"publish to the last of 200 badges: {worst * 1000:.1f} ms")
+    assert worst < 1
+
+
+def test_deletion_moves_the_badge_back(server, listen):
+    ann, bob = server.users(2)
+    ann.follow(bob)
+    posts = [bob.publish()["id"] for _ in range(2)]
+    ann.open(posts[0])
+    stream = listen(ann)
+    stream.until("badge", total=1)
+    bob.delete(posts[0])  # read: moves nothing
+    bob.delete(posts[1])
+    event = stream.next()
+    assert (event.name, event.data) == ("badge", {"total": 0})
+
+
+def test_deletion_reaches_those_who_no_longer_follow(server, listen):
+    ann, bob = server.users(2)
+    ann.follow(bob)
+    post = bob.publish()["id"]
+    ann.unfollow(bob)
+    stream = listen(ann)
+    stream.until("badge", total=1)
+    server.admin().delete(post)
+    stream.until("badge", total=0)
+
+
+def test_own_marks_on_another_device_move_it(server, listen):
+    ann, bob = server.users(2)
+    ann.follow(bob)
+    posts = [bob.publish()["id"] for _ in range(4)]
+    streams = [listen(ann), listen(ann)]
+    phone = server.user(ann.id)
+
+    def all_hear(total):
+        for stream in streams:
+            stream.until("badge", total=total)
+
+    all_hear(4)
+    phone.open(posts[0])
+    all_hear(3)
+    phone.mark_read(post_ids=[posts[1]])
+    all_hear(2)
+    phone.post("/inbox/mark-unread", {"post_ids": posts[:2]})
+    all_hear(4)
+    phone.mark_read(up_to=phone.get("/inbox")["as_of"])
+    all_hear(0)
+    phone.post("/inbox/mark-unread", {"post_ids": posts[:1]})
+    all_hear(1)
+    phone.unfollow(bob, purge_inbox=True)
+    all_hear(0)
+
+
+def test_keyed_requests_move_it_once(server, listen):
+    ann, bob = server.users(2)
+    ann.follow(bob)
+    stream = listen(ann)
+    stream.until("badge", total=0)
+    headers = {"Idempotency-Key": "stream"}
+    first = bob.publish(headers=headers)
+    bob.publish(headers=headers)
+    stream.until("post", post_id=first["id"])
+    last = bob.publish("last")
+    seen = nothing_but(stream, lambda e: e.name == "post" and e.data["post_id"] == last["id"], "badge")
+    assert [event.data for event in seen] == [{"total": 1}], "the repeat told nobody anything"
+
+
+def test_only_those_concerned_hear(server, listen):
+    """Never followed, unfollowed, the author: silent. Their own publish ends the waiting."""
+    bob = server.user()
+    stranger, former, fan = server.users(3)
+    former.follow(bob)
+    fan.follow(bob)
+    former.unfollow(bob)
+    listeners = [stranger, former, bob]
+    streams = [listen(actor) for actor in listeners]
+    for stream in streams:
+        stream.until("badge", total=0)
+    heard = listen(fan)
+    heard.until("badge", total=0)
+    bob.publish("not for you")
+    heard.until("post", title="not for you")
+    other = server.user()
+    for actor in listeners:
+        actor.follow(other)
+    mark = other.publish("for all")
+    for stream in streams:
+        event = stream.next()
+        assert event.name == "post" and event.data["post_id"] == mark["id"], event
+
+
+def test_a_service_listens_for_a_user(server):
+    ann, bob = server.users(2)
+    ann.follow(bob)
+    with Stream(server, server.service().bearer, acting_for=ann.id) as stream:
+        stream.until("badge", total=0)
+        bob.publish()
+        stream.until("badge", total=1)
+
+
+def test_last_event_id_replays_what_was_missed(server, listen):
+    ann, bob = server.users(2)
+    ann.follow(bob)
+    stream = listen(ann)
+    stream.until("badge", total=0)
+    seen = bob.publish("seen")
+    last = stream.until("post", post_id=seen["id"]).id
+    stream.close()
+    missed = [bob.publish(f"missed {i}")["id"] for i in range(5)]
+    bob.delete(missed[2])
+    again = listen(ann, last_event_id=last)
+    events = [again.next() for _ in range(5)]
+    assert [e.data.get("post_id") for e in events[:4]] == [m for i, m in enumerate(missed) if i != 2], "oldest first"
+    assert [e.id for e in events[:4]] == [e.data["post_id"] for e in events[:4]]
+    assert events[4].name == "badge" and events[4].data == {"total": 5}
+    newest = listen(ann, last_event_id=events[4].id)
+    assert newest.next().name == "badge", "nothing missed, nothing replayed"
+
+
+def test_replay_goes_back_a_hundred_items(server, listen):
+    ann, bob = server.users(2)
+    ann.follow(bob)
+    posts = [bob.publish()["id"] for _ in range(105)]
+    stream = listen(ann, last_event_id=posts[0])
+    ids = [stream.next().data["post_id"] for _ in range(100)]
+    assert ids == posts[-100:]
+
+
+@pytest.mark.parametrize("value", ["x", "-1", "01", "1.5", "9007199254740992", "1 2"])
+def test_bad_last_event_id(server, value):
+    ann = server.user()
+    ann.refused(400, "invalid", "GET", "/v1/stream", headers={"Last-Event-ID": value}, field="Last-Event-ID")
+
+
+def test_empty_and_zero_last_event_id_are_a_beginning(server, listen):
+    for value in ("", "0"):
+        assert listen(server.user(), last_event_id=value).next().data == {"total": 0}
+
+
+def test_heartbeat(make_server, listen):
+    server = make_server(settings={"http_heartbeat_ms": 50})
+    stream = listen(server.user())
+    stream.until("badge", total=0)
+    start = time.monotonic()
+    wait_until(lambda: stream.events_so_far() == [] and stream.heartbeats >= 5, "five heartbeats")
+    assert time.monotonic() - start >= 0.15, "and no faster than asked for"
+
+
+def test_the_stream_ends_when_its_token_has_expired(make_server):
+    """Nothing is sent after it: the next event ends the stream instead."""
+    server = make_server()
+    ann, bob = server.users(2)
+    ann.follow(bob)
+    bearer = token(server.secret, ann.id, ttl=2)
+    expires = int(time.time()) + 2
+    with Stream(server, bearer) as stream:
+        stream.until("badge", total=0)
+        wait_until(lambda: time.time() >= expires + 0.1, "the token is over")
+        bob.publish()
+        assert stream.wait_end() == []
+
+
+def test_head_of_a_stream_leaves_nothing_behind(server):
+    ann = server.user()
+    before = open_streams(server)
+    for _ in range(5):
+        assert ann.send("HEAD", "/v1/stream").status == 200
+    assert open_streams(server) == before
+
+
+def test_closed_streams_are_forgotten(server, listen):
+    before = open_streams(server)
+    ann = server.user()
+    streams = [listen(ann) for _ in range(20)]
+    for stream in streams:
+        stream.until("badge", total=0)
+    assert open_streams(server) == before + 20
+    for stream in streams:
+        stream.close()
+    wait_until(lambda: open_streams(server) == before, "the streams are gone")
+
+
+def test_a_reader_that_does_not_read_is_cut_and_others_go_on(make_server, listen):
+    server = make_server(settings={"http_stream_output_max": 16384})
+    ann, bob = server.users(2)
+    ann.follow(bob)
+    good = listen(ann)
+    good.until("badge", total=0)
+    slow = socket.socket()
+    slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)  # what the kernel takes does not count
+    slow.connect(("127.0.0.1", server.port))
+    slow.sendall(f"GET /v1/stream HTTP/1.1\r\nHost: t\r\nAuthorization: Bearer {ann.bearer}\r\n\r\n".encode())
+    wait_until(lambda: open_streams(server) == 2, "both are open")
+    n = 0
+    while open_streams(server) == 2:
+        for _ in range(50):
+            n += 1
+            bob.publish("𝒳" * 200)
+        good.until("badge", total=n)
+        assert n < 60_000
+    bob.publish("still there")
+    good.until("post", title="still there")
+    slow.close()
+
+
+def test_every_device_hears_although_another_comes_online_at_that_moment(make_server, listen):
+    """A second device that connects between a change and its telling must not keep it from the
+    first."""
+    server = make_server(settings={"threads": 1})
+    ann, bob = server.users(2)
+    ann.follow(bob)
+    first = listen(ann)
+    first.until("badge", total=0)
+    request = f"GET /v1/stream HTTP/1.1\r\nHost: t\r\nAuthorization: Bearer {ann.bearer}\r\n\r\n".encode()
+    for i in range(1, 151):
+        second = connect(server)
+        thread = threading.Thread(target=bob.publish)
+        thread.start()
+        time.sleep((i % 10) * 0.0002)  # not to be right: to meet the moment
+        second.sendall(request)
+        thread.join()
+        first.until("badge", patience=5, total=i)
+        second.close()
+
+
+def test_no_header_is_sent_twice(server, listen):
+    names = [name.lower() for name, _ in listen(server.user()).answer.fields]
+    assert sorted(names) == sorted(set(names))
+
+
+def test_follow_then_publish_while_online(server, listen):
+    ann, bob = server.users(2)
+    stream = listen(ann)
+    stream.until("badge", total=0)
+    ann.follow(bob)
+    post = bob.publish()
+    assert stream.next().data["post_id"] == post["id"]
+    stream.until("badge", total=1)
+    ann.unfollow(bob)
+    bob.publish()
+    ann.open(post["id"])
+    event = stream.next()
+    assert (event.name, event.data) == ("badge", {"total": 0})
+
+
+def test_graceful_stop_closes_streams(make_server, listen):
+    server = make_server()
+    streams = [listen(actor) for actor in server.users(30)]
+    for stream in streams:
+        stream.until("badge", total=0)
+    for actor in server.actors:
+        actor.close()
+    start = time.monotonic()
+    server.process.send_signal(15)
+    for stream in streams:
+        assert stream.wait_end() == []
+        stream.close()
+    assert server.wait() == 0
+    assert time.monotonic() - start < 8, "without waiting for the deadline"
+
+
+def test_idle_streams_cost_little(make_server, measure):
+    """2,000 open at once; a badge still reaches one of them within a second."""
+    count = 2000
+    server = make_server(settings={"http_connections_per_address": 0, "access_log": 0})
+    ann, bob = server.users(2)
+    ann.follow(bob)
+    bob.publish()
+    requests = [f"GET /v1/stream HTTP/1.1\r\nHost: t\r\nAuthorization: Bearer {token(server.secret, new_user_id())}"
+                "\r\n\r\n".encode() for _ in range(count)]
+    ann.badge()
+    before = server.rss_bytes()
+    sockets = []
+    try:
+        for request in requests:
+            sockets.append(connect(server))
+            sockets[-1].sendall(request)
+        admin = server.admin()
+        wait_until(lambda: admin.get("/admin/status")["streams"] == count, f"{count} streams")
+        each = (server.rss_bytes() - before) / count
+        measure(f"{count} idle streams: {each:.0f} bytes of RSS each")
+        with Stream(server, ann.bearer) as stream:
+            stream.until("badge", total=1)
+            start = time.monotonic()
+            bob.publish()
+            latency = stream.until("badge", total=2).at - start
+            measure(f"publish to badge beside them: {latency * 1000:.1f} ms")
+            assert latency < 1
+        assert SANITIZED or each < 8192
+        for actor in server.actors:
+            actor.close()
+        server.process.send_signal(15)
+        for sock in sockets:
+            sock.settimeout(60)
+            while sock.recv(4096):
+                pass
+    finally:
+        for sock in sockets:
+            sock.close()
+    assert server.wait() == 0
+
