@@ -180,10 +180,10 @@ void publish_many(uint64_t author, size_t n)
     struct tidings_op *ops = calloc(n, sizeof *ops);
     assert_non_null(ops);
     for (size_t i = 0; i < n; i++)
-        ops[i] =
-            (struct tidings_op){.kind = TIDINGS_OP_PUBLISH,
-                                .user_id = author,
-                                .u.publish = {TIDINGS_NOTE, text_of("one of many"), {NULL, 0}}};
+        ops[i] = (struct tidings_op){
+            .kind = TIDINGS_OP_PUBLISH,
+            .user_id = author,
+            .u.publish = {TIDINGS_NOTE, text_of("one of many"), text_of("body")}};
     must_all(ops, n);
     free(ops);
 }

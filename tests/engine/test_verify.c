@@ -116,11 +116,13 @@ static int set_up(void **state)
     must((struct tidings_op){.kind = TIDINGS_OP_PROFILE_SET,
                              .user_id = ANN,
                              .u.profile = {text_of("Ann"), text_of("https://a")}});
-    for (size_t i = 0; i < POSTS; i++) {
-        posts[i] = publish(ANN, "t", "body");
-        if (i == 99)
-            unfollow(DAN, ANN, false); /* and keeps what is unread */
-    }
+    publish_many(ANN, 100);
+    unfollow(DAN, ANN, false); /* and keeps what is unread */
+    publish_many(ANN, POSTS - 100);
+    static struct ids newest_first;
+    list_author(ANN, ANN, TIDINGS_ALL, &newest_first);
+    for (size_t i = 0; i < POSTS; i++)
+        posts[i] = newest_first.at[POSTS - 1 - i];
     dans_post = publish(DAN, "dan's", "body");
     mark(BOB, posts, 140); /* two whole chunks, and a bit */
     open_post(BOB, dans_post);
