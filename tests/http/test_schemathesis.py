@@ -47,6 +47,8 @@ def test_operation(request, target, method, path, operation, mode):
               checks.response_schema_conformance, checks.response_headers_conformance]
     generated = schemathesis.GenerationMode.POSITIVE if mode == "positive" else schemathesis.GenerationMode.NEGATIVE
     headers = {"Authorization": "Bearer " + bearer(target, operation)} if operation["security"] else {}
+    if mode == "negative":
+        wanted.append(checks.negative_data_rejection)
     strategy = schema[path][method].as_strategy(generation_mode=generated)
 
     @hypothesis.given(case=strategy)
