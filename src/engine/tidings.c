@@ -127,7 +127,8 @@ void tidings_submit(struct tidings *tidings, struct tidings_call *call)
     memset(call->result, 0, sizeof call->result);
     call->next = NULL;
     call->field = check_op(call->op, &tidings->settings);
-    if (!call->field && call->op->once && !op_writes(call->op->kind))
+    const struct tidings_once *once = call->op->once;
+    if (!call->field && once && (!op_writes(call->op->kind) || !once->render))
         call->field = "once";
     call->err = call->field ? TIDINGS_INVALID : TIDINGS_OK;
     if (!call->err && op_writes(call->op->kind))

@@ -56,13 +56,21 @@ static void bound_config(struct http_config *config)
 
 /* ---- Listening ----------------------------------------------------------------------------- */
 
+/* getaddrinfo would take 65537 for 1. */
+static bool is_port(const char *text)
+{
+    char *end;
+    unsigned long port = strtoul(text, &end, 10);
+    return *text >= '0' && *text <= '9' && !*end && port <= UINT16_MAX;
+}
+
 /* "host:port" or "[address]:port". */
 static bool resolve(const char *listen, struct sockaddr_storage *address)
 {
     char host[256];
     const char *colon = strrchr(listen, ':');
     const char *begin = listen, *end = colon;
-    if (!colon || !colon[1])
+    if (!colon || !is_port(colon + 1))
         return false;
     if (*listen == '[') {
         begin++;

@@ -91,7 +91,7 @@ def test_metrics_parse_and_count_exactly_what_was_sent(make_server):
     assert metrics.get("tidings_request_seconds_count", operation="getBadge") == 7
     assert metrics.get("tidings_tokens_refused_total", reason="malformed") == 3
     assert metrics.get("tidings_http_refused_total", code="bad_host") == 1
-    assert metrics.get("tidings_http_requests") == sum(
+    assert metrics.get("tidings_http_requests_total") == sum(
         v for (name, _), v in metrics.samples.items() if name == "tidings_requests_total") + 1, "and this one"
     assert metrics.get("tidings_batch_size_sum") >= 3 and metrics.get("tidings_data_bytes") > 0
     assert metrics.get("tidings_write_queue") == 0 and metrics.get("tidings_batches_failed_total") == 0

@@ -68,7 +68,7 @@ def test_publishing_tells_the_fans_within_a_second(server, listen, measure):
         assert event.id == post["id"]
         assert event.data == {"post_id": post["id"], "kind": "note", "author_id": bob.id, "author_name": "",
                               "title": f"t{i}", "created_at": post["created_at"]}
-        assert badge.id >= event.id
+        assert badge.id == 0, "only posts have ids, and the first badge of a new client"
     assert worst < 1
     measure(f"publish to badge, worst of 10: {worst * 1000:.1f} ms")
 
@@ -201,7 +201,7 @@ def test_last_event_id_replays_what_was_missed(server, listen):
     assert [e.data.get("post_id") for e in events[:4]] == [m for i, m in enumerate(missed) if i != 2], "oldest first"
     assert [e.id for e in events[:4]] == [e.data["post_id"] for e in events[:4]]
     assert events[4].name == "badge" and events[4].data == {"total": 5}
-    newest = listen(ann, last_event_id=events[4].id)
+    newest = listen(ann, last_event_id=events[3].id)
     assert newest.next().name == "badge", "nothing missed, nothing replayed"
 
 

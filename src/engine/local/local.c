@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "domain/ids.h"
 #include "engine/local/ops.h"
 
 enum { BUSY_RETRY_MS = 1000 };
@@ -19,7 +20,11 @@ static int64_t system_clock(void *ctx)
 
 int64_t local_now(const struct local *local, const struct tidings_op *op)
 {
-    return op && op->now_ms ? op->now_ms : local->clock(local->clock_ctx);
+    if (op && op->now_ms)
+        return op->now_ms;
+    /* A clock that is decades ahead must not use up all ids at once. */
+    int64_t now_ms = local->clock(local->clock_ctx);
+    return id_floor(now_ms) < TIDINGS_ID_MAX ? now_ms : 0;
 }
 
 /* ---- Operations ----------------------------------------------------------------------------- */

@@ -65,7 +65,8 @@ bool user_decode(struct bytes from, struct user_record *user)
 #define X(field) user->field = read_varint(&r);
     USER_FIELDS(X)
 #undef X
-    return read_end(&r) && user->history_cleared <= TIDINGS_ID_MAX;
+    return read_end(&r) && user->history_cleared <= TIDINGS_ID_MAX &&
+           user->follow_full_at <= TIDINGS_ID_MAX;
 }
 
 /* ---- A profile ------------------------------------------------------------------------------ */

@@ -33,7 +33,8 @@ struct check {
     struct tidings_verify *out;
     struct arena notes;
     struct mend *mends,
-        **last_mend; /* in the order of finding: a later one may correct an earlier */
+        **last_mend;        /* in the order of finding: a later one may correct an earlier */
+    struct mend **row_mend; /* where the first one of the row under way goes */
     const char *part;
 };
 
@@ -81,7 +82,11 @@ static void step(struct check *check)
     if (check->view->txn->err == TIDINGS_CORRUPT) {
         differ(check, "a record cannot be decoded, or contradicts others");
         check->view->txn->err = TIDINGS_OK;
+        /* From the failure on nothing was found any more: what it would mend rests on nothing. */
+        *check->row_mend = NULL;
+        check->last_mend = check->row_mend;
     }
+    check->row_mend = check->last_mend;
     if (check->out->progress && n % PROGRESS_ROWS == 0) {
         fprintf(check->out->progress, "\r%" PRIu64 " rows, at %-10s", n, check->part);
         fflush(check->out->progress);
@@ -124,8 +129,10 @@ static void recount(struct view *view, const struct tie *tie, struct pair *fresh
     for (; found && key_has_prefix(key, &prefix);
          found = kv_next(view->txn, TABLE_USER, &key, &value)) {
         uint64_t read = 0;
-        if (key.n != (size_t)prefix.n + 4 || !readmap_decode_bits(value, &read))
-            continue;
+        if (key.n != (size_t)prefix.n + 4 || !readmap_decode_bits(value, &read)) {
+            view_corrupt(view);
+            return;
+        }
         uint32_t first = get_u32(key.p + prefix.n) * READMAP_POSTS;
         uint64_t in = spans_mask(tie->pair.spans, tie->pair.n_spans, first);
         uint64_t dead = head_deleted_mask(tie->head, first);
@@ -141,8 +148,8 @@ static uint64_t read_bits_at(struct view *view, const struct tie *tie, uint32_t 
     struct key key = key_readmap(tie->fan, tie->author, chunk);
     struct bytes value;
     uint64_t read = 0;
-    if (kv_get(view->txn, TABLE_USER, &key, &value))
-        readmap_decode_bits(value, &read);
+    if (kv_get(view->txn, TABLE_USER, &key, &value) && !readmap_decode_bits(value, &read))
+        view_corrupt(view);
     return read;
 }
 
@@ -235,6 +242,8 @@ static void check_pair(struct check *check, const struct tie *tie)
         settled.pair.skips = (struct bytes){NULL, 0};
     tie_settle(view, &settled);
     recount(view, tie, &fresh);
+    if (view_failed(view))
+        return;
 
     enum user_row row = fresh.n_spans ? ROW_INBOX : ROW_OUTSIDE;
     bool same = settled.pair.reads_in == fresh.reads_in &&
@@ -628,7 +637,7 @@ enum tidings_err local_verify(struct engine *engine, struct tidings_verify *out)
     if (!err) {
         struct check check = {.view = &snapshot->view, .out = out};
         arena_init(&check.notes, SCRATCH_MEMORY_MAX);
-        check.last_mend = &check.mends;
+        check.last_mend = check.row_mend = &check.mends;
         check_everything(&check);
         err = snapshot->txn.err;
         snapshot_return(local, snapshot);

@@ -66,8 +66,8 @@ class Stream:
                 self.heartbeats += 1
                 continue
             fields = dict(line.split(": ", 1) for line in block.decode().split("\n"))
-            assert set(fields) == {"event", "id", "data"}, block
-            event = Event(fields["event"], int(fields["id"]), json.loads(fields["data"]), time.monotonic())
+            assert set(fields) - {"id"} == {"event", "data"}, block
+            event = Event(fields["event"], int(fields.get("id", 0)), json.loads(fields["data"]), time.monotonic())
             contract.check_event(event.name, event.data)
             return event
         return None
