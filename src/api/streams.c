@@ -8,7 +8,7 @@
 #include "api/handlers.h"
 #include "api/internal.h"
 
-enum { NOTICES = 1024, EVENT_MAX = 16384, REPLAY_MAX = 100 };
+enum { NOTICES = 1024, NOTICES_PER_TURN = 8, EVENT_MAX = 16384, REPLAY_MAX = 100 };
 
 /* One open stream. */
 struct watcher {
@@ -285,23 +285,32 @@ static void heed(struct streams *streams, const struct notice *notice)
         refresh_badge(streams, online);
 }
 
-/* On the loop's thread. A stream's end is only noted while we send: see http_stream_begin. */
+/*
+ * On the loop's thread. A few at a time: what is sent goes out at the end of the loop's turn, and too much at once
+ * would look like a reader that is too slow. A stream's end is only noted while we send: see http_stream_begin.
+ */
 static void run_notices(struct http_post *post)
 {
     struct streams *streams = (struct streams *)post;
-    struct notice notices[NOTICES];
+    struct notice notices[NOTICES_PER_TURN];
     pthread_mutex_lock(&streams->mutex);
-    size_t n = streams->n_notices;
-    bool overflow = streams->overflow;
+    size_t n = streams->n_notices < NOTICES_PER_TURN ? streams->n_notices : NOTICES_PER_TURN;
     memcpy(notices, streams->notices, n * sizeof *notices);
-    streams->n_notices = 0;
-    streams->overflow = streams->posted = false;
+    streams->n_notices -= n;
+    memmove(streams->notices, streams->notices + n, streams->n_notices * sizeof *notices);
+    bool overflow = streams->overflow && !streams->n_notices;
+    if (overflow)
+        streams->overflow = false;
+    streams->posted = streams->n_notices > 0;
+    bool again = streams->posted;
     pthread_mutex_unlock(&streams->mutex);
 
     for (size_t i = 0; i < n; i++)
         heed(streams, &notices[i]);
     for (size_t i = 0; overflow && i < streams->n; i++)
         refresh_badge(streams, &streams->online[i]);
+    if (again)
+        http_post(http_server_loop(streams->api->server, streams->loop_index), post);
 }
 
 static void tell_loop(struct streams *streams, const struct notice *notice)
