@@ -18,6 +18,7 @@ enum tidings_err load_format(struct local *local, const char **message)
     bool found = kv_get(&txn, TABLE_META, &key, &value);
     bool right = found && value.n == sizeof bytes && get_u32(value.p) == FORMAT;
     if (found) {
+        atomic_store(&local->committed, load_newest(&txn).version);
         kv_abort(&txn);
         if (!right)
             *message = "the data directory has a format that this version does not know";

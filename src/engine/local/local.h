@@ -57,6 +57,7 @@ struct local {
     void *clock_ctx;
     struct kv *kv;
     struct heads *heads;
+    _Atomic uint64_t committed; /* the newest version that is durable: no reader sees a later one */
     struct readers readers;
     struct writer writer;
 };

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <sched.h>
 #include <stdlib.h>
 
 #include "domain/ids.h"
@@ -76,9 +77,32 @@ static void give_back(struct readers *readers, struct snapshot *snapshot)
     pthread_mutex_unlock(&readers->mutex);
 }
 
-static void make_view(struct local *local, const struct tidings_op *op, struct snapshot *snapshot)
+/*
+ * To a reader that is held up while starting, LMDB shows the root of a later commit than it says (see load_newest),
+ * half written maybe, or not durable yet: the next snapshot would then go back behind this one. So a snapshot counts
+ * only if no commit ended while it was taken, and if it is no newer than the last that did; otherwise, another.
+ */
+static enum tidings_err start_committed(struct local *local, struct snapshot *snapshot,
+                                        struct newest *newest)
 {
-    struct newest newest = load_newest(&snapshot->txn);
+    for (;;) {
+        uint64_t committed = atomic_load(&local->committed);
+        enum tidings_err err = kv_reader_start(&snapshot->txn);
+        if (err)
+            return err;
+        bool quiet = atomic_load(&local->committed) == committed;
+        if (quiet)
+            *newest = load_newest(&snapshot->txn);
+        if (quiet && newest->version <= committed)
+            return TIDINGS_OK;
+        kv_reader_stop(&snapshot->txn);
+        sched_yield(); /* at worst the writer is about to say so */
+    }
+}
+
+static void make_view(struct local *local, const struct tidings_op *op, struct newest newest,
+                      struct snapshot *snapshot)
+{
     int64_t now_ms = local_now(local, op), newest_ms = id_time_ms(newest.id);
     snapshot->view = (struct view){
         .txn = &snapshot->txn,
@@ -104,13 +128,14 @@ enum tidings_err snapshot_take(struct local *local, const struct tidings_op *op,
     }
     /* Announced first: see heads.h. */
     heads_enter(local->heads, snapshot->place);
-    enum tidings_err err = kv_reader_start(&snapshot->txn);
+    struct newest newest;
+    enum tidings_err err = start_committed(local, snapshot, &newest);
     if (err) {
         heads_leave(snapshot->place);
         give_back(&local->readers, snapshot);
         return err;
     }
-    make_view(local, op, snapshot);
+    make_view(local, op, newest, snapshot);
     *out = snapshot;
     return TIDINGS_OK;
 }

@@ -205,6 +205,7 @@ static enum tidings_err try_batch(struct local *local, struct tidings_call *batc
         heads_abort(local->heads);
         return err;
     }
+    atomic_store(&local->committed, view.version);
     heads_commit(local->heads);
     count_batch(&local->writer, n, microseconds() - from, view.last_id);
     return TIDINGS_OK;
