@@ -12,7 +12,7 @@ static uint64_t one_of(struct generator *g, const uint64_t *values, size_t n)
     one_of((g), (const uint64_t[]){__VA_ARGS__}, \
            sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 
-void generate_settings(struct generator *g)
+static void choose_settings(struct generator *g)
 {
     struct tidings_settings *s = &g->recording->settings;
     struct tidings_options options;
@@ -32,14 +32,21 @@ void generate_settings(struct generator *g)
     s->body_max = ONE_OF(g, 1, 50, 4096, 65536);
     s->excerpt_max = ONE_OF(g, 0, 1, 7, 140, 1000);
     s->mark_max = ONE_OF(g, 1, 5, 70, 500);
-    /* More than 256 ids in a millisecond borrow from the next, and times with them: see domain/ids.h. Twenty
-     * writes of ten events each stay below that. */
-    if (s->read_events && s->mark_max > 10)
-        s->mark_max = 10;
     s->page_max = ONE_OF(g, 2, 7, 64, 65, 100);
     s->page_default = rng_between(&g->rng, 1, s->page_max < 20 ? s->page_max : 20);
     s->event_days = ONE_OF(g, 1, 2, 14);
     s->once_hours = ONE_OF(g, 1, 5, 24);
+}
+
+void generate_settings(struct generator *g)
+{
+    struct tidings_settings *s = &g->recording->settings;
+
+    choose_settings(g);
+    /* More than 256 ids in a millisecond borrow from the next, and times with them: see domain/ids.h. Twenty
+     * writes of ten events each stay below that. */
+    if (s->read_events && s->mark_max > 10)
+        s->mark_max = 10;
 }
 
 void generate_users(struct generator *g, size_t users)
