@@ -107,7 +107,7 @@ def test_a_missing_keys_file(tmp_path):
 
 @pytest.mark.parametrize("listen", ["nonsense", "127.0.0.1", "127.0.0.1:99999", "127.0.0.1:65536", "256.0.0.1:80", ":"])
 def test_a_wrong_address(tmp_path, listen):
-    done = tidings("serve", "--data", str(tmp_path / "data"), "--listen", listen, timeout=15,
+    done = tidings("serve", "--data", str(tmp_path / "data"), "--listen", listen, timeout=10,
                    TIDINGS_JWT_SECRET=SECRET)
     assert done.returncode not in (0, 2) and listen in done.stderr, done.stderr
 

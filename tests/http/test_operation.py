@@ -7,7 +7,7 @@ import time
 
 from support.client import Client, connect, exchange, read_answers
 from support.metrics import Metrics
-from support.server import wait_until
+from support.server import tidings, wait_until
 
 
 def scrape(server):
@@ -363,3 +363,26 @@ def test_one_client_in_each_protocol_version(server):
     assert [answer.status for answer in answers] == [200]
     with Client(server) as client:
         assert client.request("GET", "/healthz").status == 200
+
+
+def test_full_storage_answers_503_reads_go_on_and_nothing_acknowledged_is_lost(make_server):
+    server = make_server(settings={"map_mb": 16})
+    ann, bob = server.users(2)
+    ann.follow(bob)
+    made = []
+    while True:
+        answer = bob.send("POST", "/v1/posts", {"kind": "note", "title": "t", "body": "x" * 60000})
+        if answer.status != 201:
+            break
+        made.append(answer.json["id"])
+        assert len(made) < 1000
+    assert answer.status == 503 and answer.json["code"] == "no_space" and "retry-after" in answer.headers
+    assert ann.check_adds_up() == len(made)
+    assert [row["post_id"] for row in ann.inbox(limit=100)] == made[::-1]
+    server.restart()
+    assert [row["post_id"] for row in ann.inbox(limit=100)] == made[::-1]
+    for actor in server.actors:
+        actor.close()
+    server.stop()
+    done = tidings("verify", "--data", server.data)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -167,9 +167,11 @@ def test_only_the_author_edits_and_only_author_or_admin_deletes(server):
 
 
 @pytest.mark.parametrize("language, notice", [
-    (None, CHINESE), ("zh", CHINESE), ("zh-CN,zh;q=0.9,en;q=0.8", CHINESE), ("fr", ENGLISH),
+    (None, CHINESE), ("zh", CHINESE), ("zh-CN,zh;q=0.9,en;q=0.8", CHINESE),
+    ("fr, zh;q=0.1", CHINESE), ("fr", ENGLISH), ("*", ENGLISH),
     ("en", ENGLISH), ("en-US,en;q=0.9", ENGLISH), ("en, zh;q=0.5", ENGLISH), ("zh;q=0.2, en;q=0.7", ENGLISH),
     ("zh;q=0, en;q=0.1", ENGLISH), ("fr, en;q=0.3", ENGLISH), ("EN-gb", ENGLISH),
+    ("zh;q=0.91, en;q=0.95", ENGLISH), ("en;q=0.91, zh;q=0.95", CHINESE), ("zh;q=0.05, en;q=0.1", ENGLISH),
 ])
 def test_a_deleted_post_is_gone_with_title_and_notice(server, language, notice):
     ann, bob = server.users(2)

@@ -69,6 +69,7 @@ class Stream:
             assert set(fields) - {"id"} == {"event", "data"}, block
             event = Event(fields["event"], int(fields.get("id", 0)), json.loads(fields["data"]), time.monotonic())
             contract.check_event(event.name, event.data)
+            assert event.name == "badge" or event.id == event.data["post_id"], event
             return event
         return None
 
