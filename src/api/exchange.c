@@ -287,6 +287,20 @@ static bool authenticate(struct exchange *ex)
 
 /* ---- Beginning ------------------------------------------------------------------------------ */
 
+/* "q=0.25" among a language's parameters, in thousandths; 1000 if there is none. */
+static int quality(const char *at, const char *end)
+{
+    const char *q = memmem(at, (size_t)(end - at), "q=", 2);
+    int value = 0, digit = 100;
+    if (!q || q + 2 >= end)
+        return 1000;
+    if (q[2] != '0')
+        return 1000;
+    for (q += 4; q < end && *q >= '0' && *q <= '9' && digit; q++, digit /= 10)
+        value += (*q - '0') * digit;
+    return value;
+}
+
 /* How much a language of the header is wanted, in thousandths; -1 if it is not mentioned. */
 static int language_weight(struct http_text header, const char *language)
 {
@@ -296,13 +310,8 @@ static int language_weight(struct http_text header, const char *language)
         const char *stop = comma ? comma : end;
         while (at < stop && *at == ' ')
             at++;
-        if (stop - at >= 2 && !strncasecmp(at, language, 2)) {
-            const char *q = memmem(at, (size_t)(stop - at), "q=0.", 4);
-            const char *zero = memmem(at, (size_t)(stop - at), "q=0", 3);
-            if (q && q + 4 < stop && q[4] >= '0' && q[4] <= '9')
-                return (q[4] - '0') * 100;
-            return zero ? 0 : 1000;
-        }
+        if (stop - at >= 2 && !strncasecmp(at, language, 2))
+            return quality(at, stop);
         at = comma ? comma + 1 : end;
     }
     return -1;
