@@ -43,8 +43,13 @@ void heads_free(struct heads *heads);
  */
 const struct head *heads_get(const struct heads *heads, uint64_t author, uint64_t version);
 
-/* Brings the memory closer that heads_get will touch. */
+/*
+ * The same in three steps, for many authors: each step asks for the memory that the next will touch, so that they
+ * wait for memory together and not one after the other.
+ */
 void heads_prefetch(const struct heads *heads, uint64_t author);
+const struct head *heads_newest(const struct heads *heads, uint64_t author);
+const struct head *heads_resolve(const struct head *newest, uint64_t version);
 
 /* Before the first transaction: a whole head, copied from one with author, posts and deletions
  * filled in. False if memory is short. */

@@ -64,6 +64,7 @@ static size_t scan_rows(struct view *view, uint64_t fan, struct tie_stored **out
     struct tie_stored *pairs = view_array(view, view->scratch, room, sizeof *pairs);
     struct key prefix = key_row(fan, ROW_INBOX);
     struct bytes key, value;
+    *out = NULL;
     bool found = pairs && kv_seek(view->txn, TABLE_USER, &prefix, &key, &value);
 
     for (; found && key_has_prefix(key, &prefix);
@@ -88,11 +89,11 @@ static size_t scan_rows(struct view *view, uint64_t fan, struct tie_stored **out
 size_t tie_scan(struct view *view, uint64_t fan, struct tie_stored **out)
 {
     size_t n = scan_rows(view, fan, out);
-    for (size_t i = 0; i < n; i++) {
-        struct tie_stored *stored = &(*out)[i];
-        stored->head = view_head(view, stored->author);
-        __builtin_prefetch(stored->head);
-    }
+    struct tie_stored *stored = *out;
+    for (size_t i = 0; i < n; i++)
+        stored[i].head = heads_newest(view->heads, stored[i].author);
+    for (size_t i = 0; i < n; i++)
+        stored[i].head = heads_resolve(stored[i].head, view->version);
     return n;
 }
 
