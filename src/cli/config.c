@@ -20,6 +20,7 @@ struct setting {
 };
 
 struct table {
+    struct config *config;
     size_t n;
     struct setting at[SETTINGS_MAX];
 };
@@ -33,6 +34,7 @@ static void add(struct table *table, struct setting setting)
 static void make_table(struct config *config, struct table *table)
 {
     table->n = 0;
+    table->config = config;
     add(table, (struct setting){"data", .text = &config->data, .help = "the data directory"});
     add(table, (struct setting){"listen", .text = &config->listen,
                                 .help = "address to listen on (127.0.0.1:8080)"});
@@ -94,6 +96,16 @@ static void set_defaults(struct config *config, struct table *table)
 
 /* ---- The file ------------------------------------------------------------------------------- */
 
+static char *keep_text(struct config *config, const char *text)
+{
+    if (config->n_copies == sizeof config->copies / sizeof *config->copies)
+        return NULL;
+    char *copy = strdup(text);
+    if (copy)
+        config->copies[config->n_copies++] = copy;
+    return copy;
+}
+
 static int take_line(void *ctx, const char *section, const char *name, const char *value)
 {
     struct table *table = ctx;
@@ -102,8 +114,18 @@ static int take_line(void *ctx, const char *section, const char *name, const cha
         fprintf(stderr, "tidings: config file: there is no setting %s\n", name);
         return 0;
     }
-    char *copy = setting->text ? strdup(value) : NULL; /* kept for the life of the program */
-    return set(setting, copy ? copy : value, "config file");
+    if (!setting->text)
+        return set(setting, value, "config file");
+    char *copy = keep_text(table->config, value);
+    if (!copy)
+        fprintf(stderr, "tidings: config file: %s is given too often\n", name);
+    return copy && set(setting, copy, "config file");
+}
+
+void config_release(struct config *config)
+{
+    while (config->n_copies)
+        free(config->copies[--config->n_copies]);
 }
 
 static bool read_file(struct table *table, const char *path)

@@ -21,6 +21,8 @@
     X(stop_timeout_ms, 10000, 0, 600000, "time for requests under way when stopping")
 
 struct config {
+    char *copies[3]; /* texts from the file; see config_release */
+    size_t n_copies;
     const char *data;
     const char *listen;
     const char *jwt_keys_file;
@@ -34,8 +36,9 @@ struct config {
 };
 
 /* Fills in everything. False, with a message on stderr, if something is wrong. Texts stay valid as
- * long as argv and the environment do. */
+ * long as argv and the environment do, and until config_release, which is called in either case. */
 bool config_read(struct config *config, int argc, char **argv);
+void config_release(struct config *config);
 
 /* The table, for --help. */
 void config_print(FILE *to);

@@ -125,9 +125,11 @@ static bool load_seal_secret(struct server *server)
 
 /* ---- Starting ------------------------------------------------------------------------------- */
 
+/* A name may begin with 127. as well: only digits and dots will do. */
 static bool is_loopback(const char *listen)
 {
-    return !strncmp(listen, "127.", 4) || !strncmp(listen, "localhost:", 10) ||
+    bool numeric = listen[strspn(listen, "0123456789.")] == ':';
+    return (numeric && !strncmp(listen, "127.", 4)) || !strncmp(listen, "localhost:", 10) ||
            !strncmp(listen, "[::1]:", 6);
 }
 
@@ -260,29 +262,34 @@ static bool complete_config(struct config *config, char *dev_dir)
     return config->data != NULL;
 }
 
-int cli_serve(int argc, char **argv)
+static int serve(struct server *server)
 {
-    struct server server = {0};
     char dev_dir[] = "/tmp/tidings-dev-XXXXXX";
     sigset_t set;
-    if (!config_read(&server.config, argc, argv))
-        return EXIT_USAGE;
-    if (server.config.help) {
+    if (server->config.help) {
         fputs(help, stdout);
         config_print(stdout);
         return EXIT_FINE;
     }
-    if (!complete_config(&server.config, dev_dir))
+    if (!complete_config(&server->config, dev_dir))
         return EXIT_USAGE;
     block_signals(&set);
-    bool started = start(&server);
+    bool started = start(server);
     if (started) {
-        log_message(LOG_INFO, "listening on port %u with %u threads", http_server_port(server.http),
-                    (unsigned)server.config.threads);
-        if (server.config.dev)
-            print_dev_link(&server);
-        wait_for_stop(&server, &set);
+        log_message(LOG_INFO, "listening on port %u with %u threads",
+                    http_server_port(server->http), (unsigned)server->config.threads);
+        if (server->config.dev)
+            print_dev_link(server);
+        wait_for_stop(server, &set);
     }
-    stop(&server);
+    stop(server);
     return started ? EXIT_FINE : EXIT_BROKEN;
+}
+
+int cli_serve(int argc, char **argv)
+{
+    struct server server = {0};
+    int code = config_read(&server.config, argc, argv) ? serve(&server) : EXIT_USAGE;
+    config_release(&server.config);
+    return code;
 }
