@@ -28,8 +28,9 @@ render_fn render_post, render_open;
 prepare_fn prepare_inbox, prepare_badge, prepare_unread, prepare_mark_read, prepare_mark_unread;
 render_fn render_inbox, render_badge, render_unread, render_mark;
 
-/* One post of a list; shared with the author's page. */
-void render_item(const struct exchange *ex, const struct tidings_item *item, struct json_out *out);
+/* What the inbox and an author's page have in common: the filter, and the posts. */
+bool query_filter(struct exchange *ex, const char *name);
+render_fn render_items;
 
 /* history.c */
 prepare_fn prepare_history, prepare_history_delete, prepare_history_clear;

@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 #include "api/handlers.h"
 
-bool prepare_inbox(struct exchange *ex)
+bool query_filter(struct exchange *ex, const char *name)
 {
     static const char *const filters[] = {"all", "unread", "read", NULL};
     unsigned filter = TIDINGS_ALL;
+    bool fine = query_word(ex, name, filters, &filter);
+    if (fine)
+        ex->op.u.feed.filter = (enum tidings_filter)filter;
+    return fine;
+}
+
+bool prepare_inbox(struct exchange *ex)
+{
     bool given;
     ex->op.kind = TIDINGS_OP_INBOX;
-    if (!query_word(ex, "filter", filters, &filter))
-        return false;
-    ex->op.u.feed.filter = (enum tidings_filter)filter;
-    return query_id(ex, "author_id", &ex->op.u.feed.author_id, &given) &&
+    return query_filter(ex, "filter") &&
+           query_id(ex, "author_id", &ex->op.u.feed.author_id, &given) &&
            query_page(ex, SEAL_INBOX, &ex->op.u.feed.page);
 }
 
-void render_item(const struct exchange *ex, const struct tidings_item *item, struct json_out *out)
+static void render_item(const struct exchange *ex, const struct tidings_item *item,
+                        struct json_out *out)
 {
     json_out_object(out);
     put_u64(out, "post_id", item->post_id);
@@ -36,15 +43,21 @@ void render_item(const struct exchange *ex, const struct tidings_item *item, str
     json_out_end(out);
 }
 
-void render_inbox(const struct exchange *ex, const struct tidings_answer *answer,
+void render_items(const struct exchange *ex, const struct tidings_answer *answer,
                   struct json_out *out)
 {
-    json_out_object(out);
     json_out_key(out, "items");
     json_out_array(out);
     for (size_t i = 0; i < answer->u.feed.n; i++)
         render_item(ex, &answer->u.feed.rows[i], out);
     json_out_end(out);
+}
+
+void render_inbox(const struct exchange *ex, const struct tidings_answer *answer,
+                  struct json_out *out)
+{
+    json_out_object(out);
+    render_items(ex, answer, out);
     put_cursor(ex, out, SEAL_INBOX, answer->u.feed.next);
     put_as_of(ex, out, answer->u.feed.as_of);
     json_out_end(out);

@@ -30,25 +30,16 @@ void render_profile(const struct exchange *ex, const struct tidings_answer *answ
 
 bool prepare_author_page(struct exchange *ex)
 {
-    static const char *const filters[] = {"all", "unread", "read", NULL};
-    unsigned filter = TIDINGS_ALL;
     ex->op.kind = TIDINGS_OP_AUTHOR_PAGE;
     ex->op.u.feed.author_id = ex->ids[0];
-    if (!query_word(ex, "read_status", filters, &filter))
-        return false;
-    ex->op.u.feed.filter = (enum tidings_filter)filter;
-    return query_page(ex, SEAL_AUTHOR_PAGE, &ex->op.u.feed.page);
+    return query_filter(ex, "read_status") && query_page(ex, SEAL_AUTHOR_PAGE, &ex->op.u.feed.page);
 }
 
 void render_author_page(const struct exchange *ex, const struct tidings_answer *answer,
                         struct json_out *out)
 {
     json_out_object(out);
-    json_out_key(out, "items");
-    json_out_array(out);
-    for (size_t i = 0; i < answer->u.feed.n; i++)
-        render_item(ex, &answer->u.feed.rows[i], out);
-    json_out_end(out);
+    render_items(ex, answer, out);
     put_cursor(ex, out, SEAL_AUTHOR_PAGE, answer->u.feed.next);
     put_u64(out, "total", answer->u.feed.total);
     json_out_end(out);
