@@ -36,7 +36,7 @@ test: build
 
 ## make model   the long random test: SEED=1 OPS=1000000
 model: build
-	@$(BUILD)/model_test $(if $(SEED),--seed $(SEED)) --ops $(OPS)
+	@tests/model/run $(BUILD)/tests/model_test "$(SEED)" $(OPS)
 
 ## make lint    formatting, static analysis, the direction of dependencies
 lint: build
