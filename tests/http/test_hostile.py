@@ -213,7 +213,7 @@ def test_a_reader_that_takes_no_answer_is_cut(make_server):
     sock.settimeout(0.2)
     request = b"GET /docs HTTP/1.1\r\nHost: t\r\n\r\n"
     status = server.admin()
-    assert status.get("/admin/status")["connections"] == 2
+    wait_until(lambda: status.get("/admin/status")["connections"] == 2, "the other loop has accepted it")
     try:
         for _ in range(1000):
             sock.send(request)
