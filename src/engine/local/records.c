@@ -136,11 +136,6 @@ static void read_pair_counts(struct reader *r, struct pair *pair)
         reader_fail(r);
 }
 
-static bool has_reads(const struct pair *pair)
-{
-    return pair->reads_in || pair->reads_out;
-}
-
 bool pair_decode(struct bytes from, struct arena *arena, struct pair *pair, uint32_t room)
 {
     struct reader r = reader_of(from.p, from.n);
@@ -167,7 +162,8 @@ bool pair_decode(struct bytes from, struct arena *arena, struct pair *pair, uint
     if (open != pair->following || (pair->following && !is_stamp(pair->rank)))
         return false;
     pair->skips = (struct bytes){r.at, reader_left(&r)};
-    return has_reads(pair) == !!(flags & PAIR_READS) && (has_reads(pair) || !pair->skips.n);
+    return pair_has_reads(pair) == !!(flags & PAIR_READS) &&
+           (pair_has_reads(pair) || !pair->skips.n);
 }
 
 /* By far the most pairs: followed once, still so, and nothing read. */
@@ -222,12 +218,12 @@ struct bytes pair_encode(const struct pair *pair, struct arena *arena)
         return (struct bytes){NULL, 0};
 
     to[n++] = (uint8_t)(VERSION_1 | (pair->following ? PAIR_FOLLOWING : 0) |
-                        (has_reads(pair) ? PAIR_READS : 0));
+                        (pair_has_reads(pair) ? PAIR_READS : 0));
     if (pair->following) {
         put_id(to + n, pair->rank);
         n += ID_BYTES;
     }
-    if (has_reads(pair)) {
+    if (pair_has_reads(pair)) {
         n += put_varint(to + n, pair->settled);
         n += put_varint(to + n, pair->reads_in);
         n += put_varint(to + n, pair->dead_in);
@@ -236,7 +232,7 @@ struct bytes pair_encode(const struct pair *pair, struct arena *arena)
     }
     n += put_varint(to + n, pair->n_spans);
     n += put_spans(to + n, pair->spans, pair->n_spans);
-    if (has_reads(pair) && pair->skips.n) {
+    if (pair_has_reads(pair) && pair->skips.n) {
         memcpy(to + n, pair->skips.p, pair->skips.n);
         n += pair->skips.n;
     }

@@ -75,6 +75,11 @@ struct pair {
  */
 bool pair_decode(struct bytes from, struct arena *arena, struct pair *pair, uint32_t room);
 
+static inline bool pair_has_reads(const struct pair *pair)
+{
+    return pair->reads_in || pair->reads_out;
+}
+
 /* What a count needs of a pair, without building it: how many of the author's first n_posts were
  * delivered, how many of these were read. False if it cannot be decoded. */
 struct pair_sum {

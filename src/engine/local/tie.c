@@ -110,17 +110,12 @@ size_t tie_list(struct view *view, uint64_t fan, struct tie **out)
     return view_failed(view) ? 0 : n;
 }
 
-static inline bool has_reads(const struct tie *tie)
-{
-    return tie->pair.reads_in || tie->pair.reads_out;
-}
-
 /* ---- Read maps ------------------------------------------------------------------------------ */
 
 static bool get_readmap(struct view *view, const struct tie *tie, uint32_t chunk,
                         struct bytes *value)
 {
-    if (!has_reads(tie))
+    if (!pair_has_reads(&tie->pair))
         return false;
     struct key key = key_readmap(tie->fan, tie->author, chunk);
     return kv_get(view->txn, TABLE_USER, &key, value);
@@ -179,7 +174,7 @@ static void count_unsettled(struct view *view, const struct tie *tie, uint32_t *
 {
     const struct head *head = tie->head;
     *in = *out = 0;
-    if (tie->pair.settled == head->n_deleted || !has_reads(tie))
+    if (tie->pair.settled == head->n_deleted || !pair_has_reads(&tie->pair))
         return;
     uint32_t chunk = UINT32_MAX;
     uint64_t bits = 0;
@@ -321,7 +316,7 @@ static uint32_t search_read(struct view *view, const struct tie *tie, enum scope
     struct key from =
         key_readmap(tie->fan, tie->author, (bound + READMAP_POSTS - 1) / READMAP_POSTS);
     struct bytes key, value;
-    if (!bound || !has_reads(tie))
+    if (!bound || !pair_has_reads(&tie->pair))
         return 0;
     bool found = kv_seek_below(view->txn, TABLE_USER, &from, &key, &value);
     for (; found && key_has_prefix(key, &prefix);
@@ -373,7 +368,7 @@ static enum user_row belongs_to(const struct pair *pair)
 {
     if (pair->n_spans)
         return ROW_INBOX;
-    return pair->reads_in || pair->reads_out ? ROW_OUTSIDE : 0;
+    return pair_has_reads(pair) ? ROW_OUTSIDE : 0;
 }
 
 void tie_save(struct view *view, struct tie *tie)

@@ -214,7 +214,7 @@ static void mend_pair(struct check *check, const struct tie *tie, const struct p
 {
     struct view *view = check->view;
     enum user_row row = fresh->n_spans ? ROW_INBOX : ROW_OUTSIDE;
-    bool needed = fresh->n_spans || fresh->reads_in || fresh->reads_out;
+    bool needed = fresh->n_spans || pair_has_reads(fresh);
     if (tie->stored && (tie->stored != row || !needed)) {
         struct key old = key_pair(tie->fan, tie->stored, tie->author);
         mend_delete(check, TABLE_USER, &old);
@@ -301,7 +301,7 @@ static void check_readmap(struct check *check, uint64_t reader, struct bytes key
                author);
         return;
     }
-    if (!tie.stored || (!tie.pair.reads_in && !tie.pair.reads_out)) {
+    if (!tie.stored || !pair_has_reads(&tie.pair)) {
         differ(check, "user %" PRIu64 " has read %" PRIu64 ", but no pair says so", reader, author);
         struct pair fresh = tie.pair;
         recount(view, &tie, &fresh);
