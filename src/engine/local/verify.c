@@ -397,11 +397,18 @@ static void check_everything(struct check *check)
         enum table table;
         void (*visit)(struct check *, struct bytes key, struct bytes value);
     } parts[] = {
-        {"posts", TABLE_POST, check_post},        {"authors", TABLE_AUTHOR, check_list},
-        {"bodies", TABLE_BODY, check_body},       {"followers", TABLE_FOLLOWER, check_follower},
-        {"users", TABLE_USER, check_user_row},    {"profiles", TABLE_PROFILE, check_profile},
-        {"events", TABLE_EVENT, check_event},     {"answers", TABLE_ONCE, check_once},
-        {"ages", TABLE_ONCE_AGE, check_once_age}, {"targets", TABLE_TARGET, verify_target_row},
+        /* An index comes before what it is made of: if a row of it names the wrong one, it is first
+         * deleted and then written. */
+        {"posts", TABLE_POST, check_post},
+        {"authors", TABLE_AUTHOR, check_list},
+        {"bodies", TABLE_BODY, check_body},
+        {"followers", TABLE_FOLLOWER, check_follower},
+        {"targets", TABLE_TARGET, verify_target_row},
+        {"users", TABLE_USER, check_user_row},
+        {"profiles", TABLE_PROFILE, check_profile},
+        {"events", TABLE_EVENT, check_event},
+        {"answers", TABLE_ONCE, check_once},
+        {"ages", TABLE_ONCE_AGE, check_once_age},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         check->part = parts[i].part;
