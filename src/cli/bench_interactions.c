@@ -163,37 +163,59 @@ static void react_all(struct bench *bench, const char *what, enum tidings_op_kin
     pool_free(pool);
 }
 
-static void time_likes(struct bench *bench, const char *like, const char *unlike,
-                       enum tidings_target target, pick_list *pick)
+static void time_likes(struct bench *bench, const char *const names[2], enum tidings_target target,
+                       pick_list *pick)
 {
     struct pick *picks = calloc(bench->samples, sizeof *picks);
-    if (!bench_wants(bench, like)) {
-        free(picks);
-        return;
-    }
     if (!picks)
-        bench_fail(like, TIDINGS_NO_MEMORY);
+        bench_fail(names[0], TIDINGS_NO_MEMORY);
     pick(bench, picks, bench->samples);
-    react_all(bench, like, TIDINGS_OP_REACT, target, picks);
-    react_all(bench, unlike, TIDINGS_OP_UNREACT, target, picks);
+    react_all(bench, names[0], TIDINGS_OP_REACT, target, picks);
+    react_all(bench, names[1], TIDINGS_OP_UNREACT, target, picks);
     free(picks);
 }
 
 void bench_interactions(struct bench *bench)
 {
-    bool wanted = bench_wants(bench, "comment") || bench_wants(bench, "like") ||
-                  bench_wants(bench, "hot list");
-    if (!wanted)
-        return;
-    fill_comments(bench);
-    time_likes(bench, "like random posts, batches", "unlike random posts, batches",
-               TIDINGS_TARGET_POST, pick_posts);
-    time_likes(bench, "like the busy post, batches", "unlike the busy post, batches",
-               TIDINGS_TARGET_POST, pick_busy_post);
-    time_likes(bench, "like its comments, batches", "unlike its comments, batches",
-               TIDINGS_TARGET_COMMENT, pick_comments);
-    bench_time(bench, "hot comments, first page of 20", make_hot_page);
-    bench_time(bench, "hot comments, page after page", make_next_page);
-    bench_time(bench, "new comments, first page of 20", make_new_page);
-    bench_time(bench, "hot list of posts, page of 20", make_hot_list);
+    static const struct {
+        const char *names[2];
+        enum tidings_target target;
+        pick_list *pick;
+    } likes[] = {
+        {{"like random posts, batches", "unlike random posts, batches"},
+         TIDINGS_TARGET_POST,
+         pick_posts},
+        {{"like the busy post, batches", "unlike the busy post, batches"},
+         TIDINGS_TARGET_POST,
+         pick_busy_post},
+        {{"like its comments, batches", "unlike its comments, batches"},
+         TIDINGS_TARGET_COMMENT,
+         pick_comments},
+    };
+    static const struct {
+        const char *name;
+        make_op *make;
+    } pages[] = {
+        {"hot comments, first page of 20", make_hot_page},
+        {"hot comments, page after page", make_next_page},
+        {"new comments, first page of 20", make_new_page},
+        {"hot list of posts, page of 20", make_hot_list},
+    };
+    bool filled = false;
+    for (size_t i = 0; i < sizeof likes / sizeof *likes; i++) {
+        if (!bench_wants(bench, likes[i].names[0]))
+            continue;
+        if (!filled)
+            fill_comments(bench);
+        filled = true;
+        time_likes(bench, likes[i].names, likes[i].target, likes[i].pick);
+    }
+    for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
+        if (!bench_wants(bench, pages[i].name))
+            continue;
+        if (!filled)
+            fill_comments(bench);
+        filled = true;
+        bench_time(bench, pages[i].name, pages[i].make);
+    }
 }
