@@ -19,7 +19,7 @@ uint64_t bench_random(struct bench *bench);
 uint64_t bench_user(struct bench *bench);
 
 /* Ends the program. */
-void bench_fail(const char *what, enum tidings_err err);
+_Noreturn void bench_fail(const char *what, enum tidings_err err);
 
 /* Whether --only lets that measurement through. */
 bool bench_wants(const struct bench *bench, const char *what);

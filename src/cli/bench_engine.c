@@ -53,7 +53,7 @@ static uint64_t nanoseconds(clockid_t clock)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-void bench_fail(const char *what, enum tidings_err err)
+_Noreturn void bench_fail(const char *what, enum tidings_err err)
 {
     fprintf(stderr, "tidings: bench: %s: %s\n", what, tidings_err_text(err));
     exit(EXIT_BROKEN);

@@ -410,7 +410,7 @@ static void unknown_versions_and_flags_are_refused(void **state)
             assert_int_equal(accepts(samples[i].kind, damaged, value.n), version == 1);
         }
         if (samples[i].kind == RECORD_REACTION || samples[i].kind == RECORD_COMMENT)
-            continue; /* these have all four */
+            continue;      /* these have all four */
         damaged[0] = 0x18; /* no other record has that flag */
         assert_false(accepts(samples[i].kind, damaged, value.n));
     }
