@@ -133,6 +133,12 @@ static bool is_loopback(const char *listen)
            !strncmp(listen, "[::1]:", 6);
 }
 
+static void log_fault(void *ctx, const char *text)
+{
+    (void)ctx;
+    log_message(LOG_ERROR, "fault in the stored data: %s", text);
+}
+
 static bool open_engine(struct server *server)
 {
     struct tidings_options options;
@@ -143,6 +149,7 @@ static bool open_engine(struct server *server)
     options.progress = isatty(STDERR_FILENO) ? stderr : NULL;
     if (!strcmp(server->config.durability, "second"))
         options.durability = TIDINGS_DURABLE_SECOND;
+    options.fault = log_fault;
     enum tidings_err err = tidings_open(&options, &server->tidings, &message);
     if (err)
         log_message(LOG_ERROR, "%s: %s", server->config.data, message);
