@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Counts and heat: of one post or comment, explained if asked for, and the hot lists. */
-#include <math.h>
-
 #include "api/handlers.h"
 #include "api/internal.h"
+#include "domain/heat.h"
 
 static bool prepare_stats(struct exchange *ex, enum tidings_target target)
 {
@@ -54,18 +53,18 @@ static void put_terms(struct json_out *out, enum tidings_target target,
 
 /* heat = hot_score * factor; null if heat does not decay. */
 static void put_decay(struct json_out *out, const struct tidings_answer *answer,
-                      uint64_t half_life_hours)
+                      const struct tidings_settings *settings)
 {
     int64_t age_ms = answer->u.stats.age_ms;
     json_out_key(out, "decay");
-    if (!half_life_hours) {
+    if (!settings->hot_half_life_hours) {
         json_out_null(out);
         return;
     }
     json_out_object(out);
-    put_u64(out, "half_life_hours", half_life_hours);
+    put_u64(out, "half_life_hours", settings->hot_half_life_hours);
     put_i64(out, "age_ms", age_ms);
-    put_double(out, "factor", exp2(-(double)age_ms / 3600000 / (double)half_life_hours));
+    put_double(out, "factor", heat_decayed(settings, 1, age_ms));
     put_double(out, "heat", answer->u.stats.heat);
     json_out_end(out);
 }
@@ -80,7 +79,7 @@ void render_stats(const struct exchange *ex, const struct tidings_answer *answer
     if (ex->explain)
         put_terms(out, target, &answer->u.stats.counts, settings);
     if (ex->explain && target == TIDINGS_TARGET_POST)
-        put_decay(out, answer, settings->hot_half_life_hours);
+        put_decay(out, answer, settings);
     json_out_end(out);
 }
 

@@ -243,6 +243,30 @@ def test_settings_of_the_rule(make_server):
     assert one(author, post, comment)["status"] == "hidden"
 
 
+def test_another_rule_after_a_restart_judges_everything_anew(make_server):
+    server = make_server()
+    author, post = post_by(server)
+    admin = server.admin()
+    mild, harsh, kept = (author.comment(post, word)["id"] for word in ("mild", "harsh", "kept"))
+    down(server, mild, 2)
+    down(server, harsh, 5)
+    down(server, kept, 2)
+    admin.post(f"/comments/{kept}/restore")
+
+    def folded():
+        return [row["id"] for row in author.comments(post, sort="old") if row["status"] == "hidden"]
+
+    assert folded() == [harsh] and counts(author, post) == 2
+    server.settings.update(fold_down=2)
+    server.restart()
+    assert folded() == [mild, harsh] and counts(author, post) == 1, "a moderator's word outlives the rule"
+    server.settings.update(fold_down=100)
+    server.restart()
+    assert folded() == [] and counts(author, post) == 3
+    server.stop()
+    server.verify()
+
+
 # ---- Moderators ---------------------------------------------------------------------------------
 
 def test_a_moderators_hide_sticks(server):

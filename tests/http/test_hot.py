@@ -93,6 +93,32 @@ def test_weights_are_settings(make_server):
     assert explained["hot_score"] == 6 == sum(term["value"] for term in explained["terms"])
 
 
+def test_other_weights_after_a_restart_order_everything_anew(make_server):
+    server = make_server()
+    author = server.user()
+    fans = fans_of(server, 3)
+    liked, talked, plain = (author.publish()["id"] for _ in range(3))
+    heat_up(fans, liked, likes=2)
+    heat_up(fans, talked, comments=2)
+    top = author.comments(talked, sort="old")
+    fans[1].react(f"/comments/{top[0]['id']}/like")
+    author.comment(talked, "reply", top[1]["id"])
+
+    def order():
+        return [row["post_id"] for row in author.rows("/hot", 2)], [row["id"] for row in author.comments(talked, 1)]
+
+    assert order() == ([talked, liked, plain], [top[1]["id"], top[0]["id"]])
+    server.settings.update(hot_like=100, hot_comment_like=50)
+    server.restart()
+    assert order() == ([liked, talked, plain], [top[0]["id"], top[1]["id"]])
+    assert author.get(f"/posts/{liked}/stats", explain=1)["hot_score"] == 200
+    server.settings.update(hot_half_life_hours=1, hot_like=0)
+    server.restart()
+    assert order()[0] == [talked, plain, liked], "nothing scored: the newest first"
+    server.stop()
+    server.verify()
+
+
 # ---- Lists --------------------------------------------------------------------------------------
 
 def test_hot_lists_by_kind_score_and_age(make_server):
