@@ -42,7 +42,7 @@ void render_events(const struct exchange *ex, const struct tidings_answer *answe
         json_out_key(out, "type");
         json_out_text(out, tidings_event_name(event->type));
         put_i64(out, "happened_at", event->happened_at);
-        put_u64(out, "actor_user_id", event->actor_user_id);
+        put_id(out, "actor_user_id", event->actor_user_id);
         json_out_key(out, "target_type");
         json_out_text(out, tidings_event_target(event->type));
         put_u64(out, "target_id", event->target_id);

@@ -263,8 +263,12 @@ def test_another_rule_after_a_restart_judges_everything_anew(make_server):
     server.settings.update(fold_down=100)
     server.restart()
     assert folded() == [] and counts(author, post) == 3
-    server.stop()
-    server.verify()
+    service = server.service()
+    events = service.get("/events", limit=100)
+    assert [(row["type"], row["target_id"]) for row in events["items"] if row["actor_user_id"] is None] == [
+        ("CommentHidden", mild), ("CommentRestored", mild), ("CommentRestored", harsh)], "nobody did it"
+    server.restart(between=server.verify)
+    assert service.get("/events", limit=100) == events, "looking at the data with other settings changes nothing"
 
 
 # ---- Moderators ---------------------------------------------------------------------------------
