@@ -529,3 +529,16 @@ def test_include_hidden_and_paging_together(server):
     assert [row["body"] for row in rows] == [str(i) for i in range(6)]
     path = with_query(f"/v1/posts/{post}/comments", {"include_hidden": "true"})
     author.refused(400, "invalid", "GET", path, field="include_hidden")
+
+
+@pytest.mark.parametrize("body", ["\x01" * 4000, "🌱" * 4000, "\x01[img]\x7f[/img]" * 307])
+def test_a_page_of_the_longest_comments_is_answered(server, body):
+    """Control characters take six bytes each in JSON, and a body is given twice: raw and in parts. Such a page once
+    was more than a connection may hold back, and was cut: anybody could make a post's comments unreadable."""
+    author, post = post_by(server)
+    for _ in range(100):
+        author.comment(post, body)
+    rows = author.comments(post, 100)
+    assert len(rows) == 100 and all(row["body"] == body for row in rows)
+    assert all("".join(part.get("text", f"[img]{part.get('img')}[/img]") for part in row["parts"]) == body
+               for row in rows)
