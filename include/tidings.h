@@ -139,7 +139,10 @@ struct tidings_options {
     struct tidings_settings settings;
     enum tidings_durability durability;
     FILE *progress; /* a line that is rewritten while a long recovery goes on; may be NULL */
-    bool rebuild;   /* make the authors' lists anew from their posts, if they are damaged */
+    /* Keep to the rules of folding and heat that are in force, whatever `settings` say of them: for a
+     * tool that only looks. Otherwise opening with other rules judges and orders everything anew. */
+    bool as_stored;
+    bool rebuild; /* make the authors' lists anew from their posts, if they are damaged */
     /* The time in ms since 1970; NULL is the system's clock. Called from any thread. */
     int64_t (*clock)(void *ctx);
     void *clock_ctx;

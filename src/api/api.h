@@ -33,6 +33,7 @@ struct api_config {
     bool access_log;
     const char *durability; /* "commit" or "second", for those who ask */
     const char *backup_dir; /* where backups are written to; NULL: nowhere */
+    struct tidings_settings settings; /* the engine's: answers explain what they do */
 };
 
 /* NULL if memory is short. */

@@ -193,6 +193,7 @@ static bool start(struct server *server)
         .access_log = config->access_log,
         .durability = config->durability,
         .backup_dir = config->backup_dir,
+        .settings = config->engine,
     };
     server->api = api_new(&api);
     return server->api && (!config->dev || demo_fill(server->tidings)) && start_http(server);

@@ -175,7 +175,7 @@ static enum tidings_err start(struct local *local, const struct tidings_options 
     if (!err)
         err = load(local, options->rebuild, message);
     if (!err)
-        err = reheat(local);
+        err = reheat(local, options->as_stored);
     return err ? err : writer_start(local);
 }
 

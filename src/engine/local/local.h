@@ -123,8 +123,9 @@ enum tidings_err rebuild_lists(struct local *local);
 
 /* ---- reheat.c ------------------------------------------------------------------------------- */
 
-/* Brings stored orders and states in line with the settings, if these have changed. */
-enum tidings_err reheat(struct local *local);
+/* Brings stored orders and states in line with the settings, if these have changed; or, as stored,
+ * the settings in line with them. */
+enum tidings_err reheat(struct local *local, bool as_stored);
 
 /* ---- verify.c ------------------------------------------------------------------------------- */
 
