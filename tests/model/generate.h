@@ -13,6 +13,8 @@
 /* A list that is being paged through: what its pages must have in common. */
 struct generator_list {
     struct tidings_op op;
+    struct ref post;
+    struct ref parent;
     uint32_t number; /* 0 before the first */
 };
 
@@ -26,6 +28,10 @@ struct generator {
     uint64_t focus_fan; /* users who act more than others while the mood lasts */
     uint64_t focus_author;
     bool standstill; /* the clock hardly moves */
+    bool has_focus_post;
+    bool has_focus_comment;
+    uint32_t focus_post;    /* number of its publish: what is talked about */
+    uint32_t focus_comment; /* number of its COMMENT: what is voted on */
 
     int64_t now_ms;
     int64_t latest_ms;     /* the latest now_ms of any write */
@@ -50,14 +56,25 @@ struct step *generator_last(struct generator *g);
 void generate_settings(struct generator *g);
 void generate_users(struct generator *g, size_t users);
 
+/* generate.c: a user, some more often than others. */
+uint64_t some_user(struct generator *g);
+/* A post as the viewer might meet it: mostly a late one; any at all, or one in their inbox. */
+struct ref some_post(struct generator *g, struct run *run, uint64_t viewer, bool any);
+/* A page: of a list under way, whose arguments it then takes, or the first of a new one. */
+void page_arguments(struct generator *g, struct step *step);
+
+/* generate_interact.c: the arguments of what reacts, comments, and lists that. */
+void generate_interaction(struct generator *g, struct run *run, struct step *step);
+
 /* generate_text.c: texts of so many characters, and of at most so many bytes. */
 struct tidings_text generate_characters(struct generator *g, uint64_t characters);
 struct tidings_text generate_body(struct generator *g, uint64_t bytes);
-/* A title, name, avatar or body; now and then just within its limit. */
+/* A title, name, avatar, body or comment; now and then just within its limit. */
 struct tidings_text generate_title(struct generator *g);
 struct tidings_text generate_name(struct generator *g);
 struct tidings_text generate_avatar(struct generator *g);
 struct tidings_text generate_any_body(struct generator *g);
+struct tidings_text generate_comment(struct generator *g);
 /* One that is over its limit (`most` characters or bytes), or no UTF-8, or holds a NUL. */
 struct tidings_text generate_bad_text(struct generator *g, uint64_t most);
 

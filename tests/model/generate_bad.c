@@ -24,7 +24,8 @@ static void bad_page(struct generator *g, struct step *step)
         page->limit = rng_percent(&g->rng, 50) ? most + 1 : UINT32_MAX;
         return;
     }
-    step->post = (struct ref){0};
+    if (step->op.kind == TIDINGS_OP_EVENTS)
+        step->post = (struct ref){0};
     if (rng_percent(&g->rng, 50))
         page->after.a = too_great(g);
     else
@@ -109,6 +110,95 @@ static void bad_texts(struct generator *g, struct tidings_text *a, uint64_t a_mo
     }
 }
 
+static void bad_reaction(struct generator *g, struct step *step)
+{
+    struct tidings_op *op = &step->op;
+    bool stats = op->kind == TIDINGS_OP_STATS;
+    bool post = op->u.react.target == TIDINGS_TARGET_POST;
+    static const int bad_targets[] = {0, 3, 255};
+    static const int bad_reactions[] = {0, 4, 255};
+
+    switch (rng_below(&g->rng, stats ? 2 : 4)) {
+    case 0:
+        step->post = (struct ref){REF_NUMBER, 0, bad_id(g)};
+        break;
+    case 1:
+        op->u.react.target = (enum tidings_target)bad_targets[rng_below(&g->rng, 3)];
+        break;
+    case 2:
+        op->u.react.reaction = (enum tidings_reaction)bad_reactions[rng_below(&g->rng, 3)];
+        break;
+    default: /* one that there is, but not on this */
+        op->u.react.reaction = post ? TIDINGS_DOWNVOTE : TIDINGS_FAV;
+        break;
+    }
+}
+
+static void bad_reactors(struct generator *g, struct step *step)
+{
+    struct tidings_op *op = &step->op;
+
+    switch (rng_below(&g->rng, 5)) {
+    case 0:
+        op->u.reactors.target = (enum tidings_target)(rng_percent(&g->rng, 50) ? 0 : 3);
+        break;
+    case 1:
+        op->u.reactors.reaction = (enum tidings_reaction)(rng_percent(&g->rng, 50) ? 0 : 4);
+        break;
+    case 2: /* not on this, or not told to anybody */
+        op->u.reactors.reaction =
+            op->u.reactors.target == TIDINGS_TARGET_COMMENT && rng_percent(&g->rng, 50)
+                ? TIDINGS_FAV
+                : TIDINGS_DOWNVOTE;
+        break;
+    case 3:
+        if (op->kind == TIDINGS_OP_REACTORS)
+            step->post = (struct ref){REF_NUMBER, 0, bad_id(g)};
+        break;
+    default:
+        bad_page(g, step);
+        break;
+    }
+}
+
+static void bad_comment(struct generator *g, struct step *step)
+{
+    struct tidings_text *body = &step->op.u.comment.body;
+
+    switch (rng_below(&g->rng, 5)) {
+    case 0:
+        step->post = (struct ref){REF_NUMBER, 0, bad_id(g)};
+        break;
+    case 1:
+        step->parent = (struct ref){REF_NUMBER, 0, too_great(g)};
+        break;
+    case 2:
+        *body = (struct tidings_text){rng_percent(&g->rng, 50) ? "" : NULL, 0};
+        break;
+    default:
+        *body = generate_bad_text(g, g->recording->settings.comment_max);
+        break;
+    }
+}
+
+static void bad_comments(struct generator *g, struct step *step)
+{
+    switch (rng_below(&g->rng, 4)) {
+    case 0:
+        step->post = (struct ref){REF_NUMBER, 0, bad_id(g)};
+        break;
+    case 1:
+        step->parent = (struct ref){REF_NUMBER, 0, too_great(g)};
+        break;
+    case 2:
+        step->op.u.comments.sort = (enum tidings_sort)(rng_percent(&g->rng, 50) ? 3 : 255);
+        break;
+    default:
+        bad_page(g, step);
+        break;
+    }
+}
+
 static void bad_argument(struct generator *g, struct step *step)
 {
     const struct tidings_settings *settings = &g->recording->settings;
@@ -177,6 +267,57 @@ static void bad_argument(struct generator *g, struct step *step)
     case TIDINGS_OP_EVENTS:
         bad_page(g, step);
         break;
+    case TIDINGS_OP_REACT:
+    case TIDINGS_OP_UNREACT:
+    case TIDINGS_OP_STATS:
+        bad_reaction(g, step);
+        break;
+    case TIDINGS_OP_REACTORS:
+    case TIDINGS_OP_REACTED:
+        bad_reactors(g, step);
+        break;
+    case TIDINGS_OP_COMMENT:
+        bad_comment(g, step);
+        break;
+    case TIDINGS_OP_COMMENT_DELETE:
+    case TIDINGS_OP_COMMENT_HIDE:
+    case TIDINGS_OP_COMMENT_RESTORE:
+        step->post = (struct ref){REF_NUMBER, 0, bad_id(g)};
+        break;
+    case TIDINGS_OP_COMMENTS:
+        bad_comments(g, step);
+        break;
+    case TIDINGS_OP_HOT:
+        if (rng_percent(&g->rng, 50))
+            op->u.hot.kind = (enum tidings_post_kind)(rng_percent(&g->rng, 50) ? 0 : 4);
+        else
+            bad_page(g, step);
+        break;
+    /* Stories, reading, subscriptions, notifications, webhooks: not asked for here. */
+    case TIDINGS_OP_SCENE_PUBLISH:
+    case TIDINGS_OP_SCENE_EDIT:
+    case TIDINGS_OP_SCENE_DELETE:
+    case TIDINGS_OP_READING_SET:
+    case TIDINGS_OP_READING_DELETE:
+    case TIDINGS_OP_READING_CLEAR:
+    case TIDINGS_OP_SUBSCRIBE:
+    case TIDINGS_OP_UNSUBSCRIBE:
+    case TIDINGS_OP_PREFERENCES_SET:
+    case TIDINGS_OP_NOTICES_MARK:
+    case TIDINGS_OP_WEBHOOK_SET:
+    case TIDINGS_OP_WEBHOOK_DELETE:
+    case TIDINGS_OP_WEBHOOK_RETRY:
+    case TIDINGS_OP_WEBHOOK_REPORT:
+    case TIDINGS_OP_SCENES:
+    case TIDINGS_OP_SCENE:
+    case TIDINGS_OP_READING:
+    case TIDINGS_OP_SUBSCRIPTIONS:
+    case TIDINGS_OP_SUBSCRIBERS:
+    case TIDINGS_OP_SUBSCRIBERS_AMONG:
+    case TIDINGS_OP_PREFERENCES:
+    case TIDINGS_OP_NOTICES:
+    case TIDINGS_OP_WEBHOOKS:
+    case TIDINGS_OP_WEBHOOK:
     case TIDINGS_OP_HISTORY_CLEAR:
     case TIDINGS_OP_BADGE:
     case TIDINGS_OP_UNREAD:

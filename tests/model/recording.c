@@ -74,6 +74,13 @@ struct tidings_page *op_page(struct tidings_op *op)
     case TIDINGS_OP_HISTORY:
     case TIDINGS_OP_EVENTS:
         return &op->u.page;
+    case TIDINGS_OP_REACTORS:
+    case TIDINGS_OP_REACTED:
+        return &op->u.reactors.page;
+    case TIDINGS_OP_COMMENTS:
+        return &op->u.comments.page;
+    case TIDINGS_OP_HOT:
+        return &op->u.hot.page;
     default:
         return NULL;
     }
@@ -93,6 +100,9 @@ static void ref_report(struct report *report, const struct ref *ref)
         break;
     case REF_BEYOND:
         report_add(report, "newest as_of");
+        break;
+    case REF_COMMENT:
+        report_add(report, "C%" PRIu64, ref->value);
         break;
     case REF_EVENT:
         report_add(report, "E%" PRIu64, ref->value);
@@ -140,6 +150,74 @@ static void two_texts_report(struct report *report, const char *a_name, struct t
     report_text(report, a);
     report_add(report, " %s=", b_name);
     report_text(report, b);
+}
+
+static const char *reaction_name(enum tidings_reaction reaction)
+{
+    return reaction == TIDINGS_LIKE       ? "like"
+           : reaction == TIDINGS_FAV      ? "fav"
+           : reaction == TIDINGS_DOWNVOTE ? "downvote"
+                                          : "(no reaction)";
+}
+
+static void target_report(struct report *report, const struct step *step,
+                          enum tidings_target target)
+{
+    report_add(report, " %s ",
+               target == TIDINGS_TARGET_POST      ? "post"
+               : target == TIDINGS_TARGET_COMMENT ? "comment"
+                                                  : "(no target)");
+    ref_report(report, &step->post);
+}
+
+static void thread_report(struct report *report, const struct step *step)
+{
+    report_add(report, " post_id=");
+    ref_report(report, &step->post);
+    report_add(report, " parent_id=");
+    ref_report(report, &step->parent);
+}
+
+/* Of what reacts, comments, and lists that. */
+static void interaction_report(struct report *report, const struct step *step)
+{
+    const struct tidings_op *op = &step->op;
+
+    switch (op->kind) {
+    case TIDINGS_OP_REACT:
+    case TIDINGS_OP_UNREACT:
+        report_add(report, " %s", reaction_name(op->u.react.reaction));
+        target_report(report, step, op->u.react.target);
+        break;
+    case TIDINGS_OP_STATS:
+        target_report(report, step, op->u.react.target);
+        break;
+    case TIDINGS_OP_REACTORS:
+    case TIDINGS_OP_REACTED:
+        report_add(report, " %s", reaction_name(op->u.reactors.reaction));
+        target_report(report, step, op->u.reactors.target);
+        page_report(report, step, &op->u.reactors.page);
+        break;
+    case TIDINGS_OP_COMMENT:
+        report_add(report, " C%" PRIu32, step->comment);
+        thread_report(report, step);
+        report_add(report, " body=");
+        report_text(report, op->u.comment.body);
+        break;
+    case TIDINGS_OP_COMMENTS:
+        thread_report(report, step);
+        report_add(report, " sort=%d%s", (int)op->u.comments.sort,
+                   op->u.comments.include_hidden ? " include_hidden" : "");
+        page_report(report, step, &op->u.comments.page);
+        break;
+    case TIDINGS_OP_HOT:
+        report_add(report, " kind=%d", (int)op->u.hot.kind);
+        page_report(report, step, &op->u.hot.page);
+        break;
+    default:
+        target_report(report, step, TIDINGS_TARGET_COMMENT);
+        break;
+    }
 }
 
 static void arguments_report(struct report *report, const struct step *step)
@@ -205,6 +283,44 @@ static void arguments_report(struct report *report, const struct step *step)
     case TIDINGS_OP_HISTORY:
         page_report(report, step, &op->u.page);
         break;
+    case TIDINGS_OP_REACT:
+    case TIDINGS_OP_UNREACT:
+    case TIDINGS_OP_COMMENT:
+    case TIDINGS_OP_COMMENT_DELETE:
+    case TIDINGS_OP_COMMENT_HIDE:
+    case TIDINGS_OP_COMMENT_RESTORE:
+    case TIDINGS_OP_REACTORS:
+    case TIDINGS_OP_REACTED:
+    case TIDINGS_OP_COMMENTS:
+    case TIDINGS_OP_STATS:
+    case TIDINGS_OP_HOT:
+        interaction_report(report, step);
+        break;
+    /* Stories, reading, subscriptions, notifications, webhooks: not asked for here. */
+    case TIDINGS_OP_SCENE_PUBLISH:
+    case TIDINGS_OP_SCENE_EDIT:
+    case TIDINGS_OP_SCENE_DELETE:
+    case TIDINGS_OP_READING_SET:
+    case TIDINGS_OP_READING_DELETE:
+    case TIDINGS_OP_READING_CLEAR:
+    case TIDINGS_OP_SUBSCRIBE:
+    case TIDINGS_OP_UNSUBSCRIBE:
+    case TIDINGS_OP_PREFERENCES_SET:
+    case TIDINGS_OP_NOTICES_MARK:
+    case TIDINGS_OP_WEBHOOK_SET:
+    case TIDINGS_OP_WEBHOOK_DELETE:
+    case TIDINGS_OP_WEBHOOK_RETRY:
+    case TIDINGS_OP_WEBHOOK_REPORT:
+    case TIDINGS_OP_SCENES:
+    case TIDINGS_OP_SCENE:
+    case TIDINGS_OP_READING:
+    case TIDINGS_OP_SUBSCRIPTIONS:
+    case TIDINGS_OP_SUBSCRIBERS:
+    case TIDINGS_OP_SUBSCRIBERS_AMONG:
+    case TIDINGS_OP_PREFERENCES:
+    case TIDINGS_OP_NOTICES:
+    case TIDINGS_OP_WEBHOOKS:
+    case TIDINGS_OP_WEBHOOK:
     case TIDINGS_OP_HISTORY_CLEAR:
     case TIDINGS_OP_BADGE:
     case TIDINGS_OP_UNREAD:

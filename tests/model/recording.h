@@ -3,8 +3,8 @@
  * A test run as data: a list of steps that can be run again, in whole or in part.
  *
  * A step must mean the same when steps before it are left out, so it does not name posts by the ids
- * that the engine made: it says "the post of publish number 7", and likewise for tokens and places
- * in lists (struct ref, `list`). Where that does not exist in a run, an id that does not exist
+ * that the engine made: it says "the post of publish number 7", and likewise for comments, tokens and
+ * places in lists (struct ref, `list`). Where that does not exist in a run, an id that does not exist
  * stands in. Times are absolute, for the same reason.
  *
  * The recording lies in shared memory: the process that runs the engine may crash, and its parent
@@ -23,11 +23,12 @@ enum {
 };
 
 enum ref_kind {
-    REF_NUMBER, /* `value` itself */
-    REF_POST,   /* id of the post that publish number `value` made, plus delta */
-    REF_AS_OF,  /* the token in slot `value` */
-    REF_BEYOND, /* delta more than the newest token there can be */
-    REF_EVENT,  /* id of the event number `value` that the run has seen, plus delta (0 or -1) */
+    REF_NUMBER,  /* `value` itself */
+    REF_POST,    /* id of the post that publish number `value` made, plus delta */
+    REF_AS_OF,   /* the token in slot `value` */
+    REF_BEYOND,  /* delta more than the newest token there can be */
+    REF_COMMENT, /* id of the comment that COMMENT number `value` made, plus delta */
+    REF_EVENT,   /* id of the event number `value` that the run has seen, plus delta (0 or -1) */
 };
 
 struct ref {
@@ -48,10 +49,12 @@ struct step {
     int64_t now_ms;
     bool by_clock;        /* op.now_ms is 0, and it is the engine's clock that says now_ms */
     struct tidings_op op; /* but for now_ms and what the following stand for */
-    struct ref post;      /* post_id; in EVENTS page.after.a */
+    struct ref post;      /* post_id, comment_id, id; in EVENTS page.after.a */
+    struct ref parent;    /* COMMENT and COMMENTS: parent_id */
     struct ref *posts;    /* mark: the n_post_ids; NULL is NULL */
     struct ref up_to;
     uint32_t publish;    /* PUBLISH: its number */
+    uint32_t comment;    /* COMMENT: its number */
     uint32_t list;       /* number of the list it pages through; 0 is none */
     bool list_begins;    /* from its beginning, rather than from where it stands */
     uint32_t keep_as_of; /* the slot that keeps the answer's token */
@@ -70,6 +73,7 @@ struct outcome {
     uint64_t reopens;
     uint64_t verifies;
     uint64_t posts;
+    uint64_t comments;
     struct report report;
 };
 
@@ -79,6 +83,7 @@ struct recording {
     uint64_t user_ids[MAX_USERS];
     size_t n_users;
     uint32_t n_publishes;
+    uint32_t n_comments;
     int64_t start_ms;
 
     struct step *steps;

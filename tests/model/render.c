@@ -19,9 +19,27 @@ static int line_of_post(char *line, const struct tidings_post *post, uint64_t to
 {
     return snprintf(line, RENDER_MAX,
                     "post %" PRIu64 " by %" PRIu64 " at %" PRId64 " edited %" PRId64
-                    " title %zu body %zu unread %" PRIu64 " of author %" PRIu64,
+                    " title %zu body %zu unread %" PRIu64 " of author %" PRIu64 " score %" PRId64
+                    " liked %d faved %d",
                     post->id, post->author_id, post->created_at, post->edited_at, post->title.n,
-                    post->body.n, total, author);
+                    post->body.n, total, author, post->counts.hot_score, post->liked, post->faved);
+}
+
+static int line_of_comment(char *line, const struct tidings_comment *comment)
+{
+    return snprintf(line, RENDER_MAX,
+                    "comment %" PRIu64 " on %" PRIu64 " under %" PRIu64 " by %" PRIu64
+                    " at %" PRId64 " body %zu status %d%s",
+                    comment->id, comment->post_id, comment->parent_id, comment->user_id,
+                    comment->created_at, comment->body.n, (int)comment->status,
+                    comment->moderated ? " moderated" : "");
+}
+
+static int line_of_reaction(char *line, bool changed, const struct tidings_counts *counts)
+{
+    return snprintf(line, RENDER_MAX,
+                    "changed %d likes %" PRIu64 " favs %" PRIu64 " downs %" PRIu64, changed,
+                    counts->like_count, counts->fav_count, counts->down_count);
 }
 
 static int line_of_mark(char *line, uint64_t marked, uint64_t total)
@@ -61,6 +79,15 @@ bool render_answer(const struct tidings_once *once, const struct tidings_answer 
     case TIDINGS_OP_PROFILE_SET:
         n = line_of_profile(line, a->u.profile.user_id, a->u.profile.name.n, a->u.profile.avatar.n);
         break;
+    case TIDINGS_OP_REACT:
+    case TIDINGS_OP_UNREACT:
+        n = line_of_reaction(line, a->u.reaction.changed, &a->u.reaction.counts);
+        break;
+    case TIDINGS_OP_COMMENT:
+    case TIDINGS_OP_COMMENT_HIDE:
+    case TIDINGS_OP_COMMENT_RESTORE:
+        n = line_of_comment(line, &a->u.comment);
+        break;
     default:
         break;
     }
@@ -93,15 +120,26 @@ struct tidings_text model_render(const struct tidings_op *op, const struct model
     case TIDINGS_OP_PROFILE_SET:
         n = line_of_profile(line, a->profile_id, a->name.n, a->avatar.n);
         break;
+    case TIDINGS_OP_REACT:
+    case TIDINGS_OP_UNREACT:
+        n = line_of_reaction(line, a->changed, &a->counts);
+        break;
+    case TIDINGS_OP_COMMENT:
+    case TIDINGS_OP_COMMENT_HIDE:
+    case TIDINGS_OP_COMMENT_RESTORE:
+        n = line_of_comment(line, &a->comment);
+        break;
     default:
         break;
     }
     return (struct tidings_text){line, (size_t)n};
 }
 
-uint64_t render_post_id(struct tidings_text bytes)
+uint64_t render_id(struct tidings_text bytes, const char *word)
 {
-    if (bytes.p == NULL || bytes.n < 5 || memcmp(bytes.p, "post ", 5) != 0)
+    size_t n = strlen(word);
+
+    if (bytes.p == NULL || bytes.n < n || memcmp(bytes.p, word, n) != 0)
         return 0;
-    return strtoull(bytes.p + 5, NULL, 10);
+    return strtoull(bytes.p + n, NULL, 10);
 }
