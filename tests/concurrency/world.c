@@ -103,6 +103,8 @@ static bool may_fail(enum tidings_op_kind kind, enum tidings_err err)
     case TIDINGS_OP_DELETE:
     case TIDINGS_OP_EDIT:
         return err == TIDINGS_DELETED;
+    case TIDINGS_OP_REACT:
+        return err == TIDINGS_DELETED;
     case TIDINGS_OP_MARK_READ:
     case TIDINGS_OP_MARK_UNREAD:
         return err == TIDINGS_NOT_FOUND;
