@@ -131,6 +131,10 @@ struct tidings_options {
     /* The time in ms since 1970; NULL is the system's clock. Called from any thread. */
     int64_t (*clock)(void *ctx);
     void *clock_ctx;
+    /* Told when the stored data contradicts itself; NULL: nobody is. Static text. Must be quick: it
+     * runs on the writer thread. */
+    void (*fault)(void *ctx, const char *text);
+    void *fault_ctx;
 };
 
 /* Defaults for all but `dir`. */
@@ -875,6 +879,7 @@ struct tidings_stats {
     uint64_t batches;      /* committed since opening */
     uint64_t failures;     /* batches that could not be committed */
     uint64_t refused_busy; /* changes refused because the queue was full */
+    uint64_t faults;       /* changes refused because a count would have gone below zero */
     uint64_t commit_us;    /* time in commits, in all */
     uint64_t batch_size[TIDINGS_STATS_BUCKETS];
     uint64_t commit_time_us[TIDINGS_STATS_BUCKETS];

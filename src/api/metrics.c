@@ -209,6 +209,8 @@ static void print_engine(struct api *api, struct buf *to)
            stats.refused_busy);
     single(to, "batches_failed_total", "counter", "Batches that could not be made durable.",
            stats.failures);
+    single(to, "faults_total", "counter", "Changes refused: a count would have gone below zero.",
+           stats.faults);
     single(to, "data_bytes", "gauge", "Bytes of the data file in use.", stats.data_bytes);
     print_engine_histogram(to, "batch_size", "Changes made durable together.", stats.batch_size, 1,
                            (double)stats.changes);

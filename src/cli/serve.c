@@ -133,6 +133,12 @@ static bool is_loopback(const char *listen)
            !strncmp(listen, "[::1]:", 6);
 }
 
+static void log_fault(void *ctx, const char *text)
+{
+    (void)ctx;
+    log_message(LOG_ERROR, "fault in the stored data: %s", text);
+}
+
 static bool open_engine(struct server *server)
 {
     struct tidings_options options;
@@ -140,6 +146,7 @@ static bool open_engine(struct server *server)
     tidings_options_init(&options);
     options.dir = server->config.data;
     options.settings = server->config.engine;
+    options.fault = log_fault;
     enum tidings_err err = tidings_open(&options, &server->tidings, &message);
     if (err)
         log_message(LOG_ERROR, "%s: %s", server->config.data, message);

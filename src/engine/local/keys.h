@@ -16,12 +16,24 @@ enum user_row {
     ROW_OUTSIDE = 'q', /* + author: pair without, where something was read all the same */
     ROW_READMAP = 'r', /* + author, chunk: 64 posts' read state */
     ROW_USER = 'u',    /* counters and the like */
+    ROW_VOTE = 'v',    /* + ~target: the reactions to it */
+    ROW_REACTED = 'w', /* + target and reaction, ~stamp: what the user reacted to, newest first */
 };
 
 /* Rows of one author in TABLE_AUTHOR. */
 enum author_row {
     ROW_DELETED = 'd', /* + chunk: numbers of deleted posts, in the order of deleting */
     ROW_POSTS = 's',   /* + chunk: ids of the posts numbered chunk * 64 ... */
+};
+
+/* Rows of one post or comment in TABLE_TARGET. What a like changes lies together, in front. */
+enum target_row {
+    ROW_BODY = 'b',    /* of a comment */
+    ROW_COMMENT = 'c', /* its record */
+    ROW_COUNTS = 'k',  /* of a post */
+    ROW_REACTOR = 'l', /* + reaction, ~stamp: who, newest first */
+    ROW_HOT = 'p',     /* + ~heat, ~comment: comments directly on it, hottest first */
+    ROW_REPLY = 'r',   /* + comment: the same, oldest first */
 };
 
 #define ID_MASK ((UINT64_C(1) << (ID_BYTES * 8)) - 1)
@@ -103,6 +115,77 @@ static inline struct key key_follower(uint64_t author, uint64_t rank)
 {
     struct key key = key_id(author);
     key_add_id_descending(&key, rank);
+    return key;
+}
+
+static inline struct key key_vote(uint64_t user, uint64_t target)
+{
+    struct key key = key_row(user, ROW_VOTE);
+    key_add_id_descending(&key, target);
+    return key;
+}
+
+/* The list of what a user reacted to in that way. */
+static inline struct key key_reacted_list(uint64_t user, enum tidings_target target,
+                                          enum tidings_reaction reaction)
+{
+    struct key key = key_row(user, ROW_REACTED);
+    key_add_byte(&key, (uint8_t)(target << 4 | reaction));
+    return key;
+}
+
+static inline struct key key_reacted(uint64_t user, enum tidings_target target,
+                                     enum tidings_reaction reaction, uint64_t stamp)
+{
+    struct key key = key_reacted_list(user, target, reaction);
+    key_add_id_descending(&key, stamp);
+    return key;
+}
+
+/* The list of those who reacted to it in that way. */
+static inline struct key key_reactor_list(uint64_t target, enum tidings_reaction reaction)
+{
+    struct key key = key_row(target, ROW_REACTOR);
+    key_add_byte(&key, (uint8_t)reaction);
+    return key;
+}
+
+static inline struct key key_reactor(uint64_t target, enum tidings_reaction reaction,
+                                     uint64_t stamp)
+{
+    struct key key = key_reactor_list(target, reaction);
+    key_add_id_descending(&key, stamp);
+    return key;
+}
+
+static inline struct key key_reply(uint64_t parent, uint64_t comment)
+{
+    struct key key = key_row(parent, ROW_REPLY);
+    key_add_id(&key, comment);
+    return key;
+}
+
+static inline struct key key_hot_reply(uint64_t parent, uint64_t heat, uint64_t comment)
+{
+    struct key key = key_row(parent, ROW_HOT);
+    key_add_id_descending(&key, heat);
+    key_add_id_descending(&key, comment);
+    return key;
+}
+
+/* TABLE_HOT: the list of one kind of posts. */
+static inline struct key key_hot_list(enum tidings_post_kind kind)
+{
+    struct key key = {.n = 0};
+    key_add_byte(&key, (uint8_t)kind);
+    return key;
+}
+
+static inline struct key key_hot(enum tidings_post_kind kind, uint64_t heat, uint64_t post)
+{
+    struct key key = key_hot_list(kind);
+    key_add_id_descending(&key, heat);
+    key_add_id_descending(&key, post);
     return key;
 }
 

@@ -28,7 +28,9 @@
     X(EVENT, "event", false)       \
     X(TODO, "todo", false)         \
     X(ONCE, "once", false)         \
-    X(ONCE_AGE, "once_age", false)
+    X(ONCE_AGE, "once_age", false) \
+    X(TARGET, "target", true)      \
+    X(HOT, "hot", false)
 
 enum table {
 #define X(table, name, near) TABLE_##table,

@@ -156,6 +156,8 @@ static enum tidings_err start(struct local *local, const struct tidings_options 
         err = load_format(local, message);
     if (!err)
         err = load(local, options->rebuild, message);
+    if (!err)
+        err = reheat(local);
     return err ? err : writer_start(local);
 }
 
@@ -169,6 +171,8 @@ enum tidings_err engine_local_open(const struct tidings_options *options, struct
     local->settings = options->settings;
     local->clock = options->clock ? options->clock : system_clock;
     local->clock_ctx = options->clock_ctx;
+    local->fault = options->fault;
+    local->fault_ctx = options->fault_ctx;
     readers_init(&local->readers);
     enum tidings_err err = start(local, options, message);
     if (err) {

@@ -7,6 +7,7 @@
  *     load.c      the data directory's format, and the heads from it
  *     verify.c    recomputing what is stored twice
  *     rebuild.c   the authors' lists anew from the posts
+ *     reheat.c    orders and states anew when the rules for them change
  *     local.c     opening, closing, and the engine's table
  */
 #ifndef LOCAL_LOCAL_H
@@ -55,6 +56,8 @@ struct local {
     struct tidings_settings settings;
     int64_t (*clock)(void *ctx);
     void *clock_ctx;
+    void (*fault)(void *ctx, const char *text);
+    void *fault_ctx;
     struct kv *kv;
     struct heads *heads;
     _Atomic uint64_t committed; /* the newest version that is durable: no reader sees a later one */
@@ -109,6 +112,11 @@ void save_newest(struct kv_txn *txn, struct newest newest);
 
 /* Makes the authors' lists anew from the posts. CORRUPT if these are damaged too. */
 enum tidings_err rebuild_lists(struct local *local);
+
+/* ---- reheat.c ------------------------------------------------------------------------------- */
+
+/* Brings stored orders and states in line with the settings, if these have changed. */
+enum tidings_err reheat(struct local *local);
 
 /* ---- verify.c ------------------------------------------------------------------------------- */
 

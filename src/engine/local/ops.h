@@ -62,6 +62,17 @@ answer_fn answer_badge, answer_unread, answer_inbox, answer_author_page;
 /* The viewer's unread total. */
 uint64_t inbox_badge(struct view *view, uint64_t viewer);
 
+/* reaction.c */
+apply_fn apply_react, apply_unreact;
+answer_fn answer_react, answer_reactors, answer_reacted;
+
+/* comment.c */
+apply_fn apply_comment, apply_comment_delete, apply_comment_hide, apply_comment_restore;
+answer_fn answer_comment, answer_comments;
+
+/* hot.c */
+answer_fn answer_stats, answer_hot;
+
 /* event.c */
 answer_fn answer_events;
 

@@ -8,7 +8,7 @@
 
 #include "domain/ids.h"
 #include "domain/markup.h"
-#include "engine/local/ops.h"
+#include "engine/local/target.h"
 
 enum { RESULT_POST, RESULT_AUTHOR }; /* call->result */
 
@@ -67,10 +67,22 @@ static struct bytes put_body(struct view *view, uint64_t id, struct tidings_text
     return (struct bytes){(const uint8_t *)excerpt, n};
 }
 
-static void count_posts(struct view *view, uint64_t author, int delta)
+/* What a deleted post had received leaves the author's counts with it, in one step. */
+static void settle_author(struct view *view, uint64_t id, const struct post_record *post)
+{
+    struct user_record author = view_user(view, post->author);
+    struct counts_record counts = view_counts(view, id);
+    view_add(view, &author.posts, -1);
+    view_add(view, &author.likes_received, -(int64_t)counts.likes);
+    view_add(view, &author.favs_received, -(int64_t)counts.favs);
+    view_put_user(view, post->author, &author);
+    hot_leave(view, id, post, &counts);
+}
+
+static void count_post(struct view *view, uint64_t author)
 {
     struct user_record user = view_user(view, author);
-    view_add(view, &user.posts, delta);
+    view_add(view, &user.posts, +1);
     view_put_user(view, author, &user);
 }
 
@@ -94,7 +106,8 @@ enum tidings_err apply_publish(struct view *view, struct tidings_call *call)
         return TIDINGS_OK;
     }
     put_posts_chunk(view, view_head(view, author));
-    count_posts(view, author, +1);
+    count_post(view, author);
+    hot_enter(view, id, &post);
     view_event(view, TIDINGS_EVENT_POST_PUBLISHED, author, id, author, +1);
     call->result[RESULT_POST] = id;
     return TIDINGS_OK;
@@ -173,13 +186,23 @@ enum tidings_err apply_delete(struct view *view, struct tidings_call *call)
         return TIDINGS_OK;
     }
     put_deleted_chunk(view, view_head(view, post.author));
-    count_posts(view, post.author, -1);
+    settle_author(view, id, &post);
     call->result[RESULT_AUTHOR] = post.author;
     view_event(view, TIDINGS_EVENT_POST_DELETED, call->op->user_id, id, post.author, -1);
     return TIDINGS_OK;
 }
 
 /* ---- Answering ------------------------------------------------------------------------------ */
+
+/* What people think of it, the viewer among them. */
+static void fill_counts(struct view *view, const struct reply *reply, struct tidings_post *post)
+{
+    struct counts_record counts = view_counts(view, post->id);
+    struct reaction_record mine = view_reaction(view, reply->op->user_id, post->id);
+    post->counts = post_counts(view, &counts);
+    post->liked = mine.stamp[TIDINGS_LIKE];
+    post->faved = mine.stamp[TIDINGS_FAV];
+}
 
 enum tidings_err answer_publish(struct view *view, struct reply *reply)
 {
@@ -195,6 +218,7 @@ enum tidings_err answer_publish(struct view *view, struct reply *reply)
         .created_at = id_time_ms(id),
     };
     view_profile(view, post->author_id, reply->arena, &post->author_name, NULL);
+    fill_counts(view, reply, post);
     return TIDINGS_OK;
 }
 
@@ -221,6 +245,7 @@ enum tidings_err view_whole_post(struct view *view, struct reply *reply, uint64_
         .edited_at = post.edited ? id_time_ms(post.edited) : 0,
     };
     view_profile(view, post.author, reply->arena, &out->author_name, NULL);
+    fill_counts(view, reply, out);
     return TIDINGS_OK;
 }
 

@@ -6,45 +6,7 @@
 
 #include "base/bytes.h"
 #include "engine/local/keys.h"
-
-enum { VERSION_1 = 0x10, VERSION_MASK = 0xf0, FLAGS_MASK = 0x0f };
-
-/* The flags of a version 1 record; anything else makes the reader bad. */
-static uint8_t read_head(struct reader *r, uint8_t known_flags)
-{
-    uint8_t head = read_u8(r);
-    if ((head & VERSION_MASK) != VERSION_1 || (head & FLAGS_MASK & ~known_flags))
-        reader_fail(r);
-    return head & FLAGS_MASK;
-}
-
-/* True if all went well and nothing is left over. */
-static bool read_end(const struct reader *r)
-{
-    return !r->bad && r->at == r->end;
-}
-
-static bool is_stamp(uint64_t id)
-{
-    return id >= 1 && id <= TIDINGS_ID_MAX;
-}
-
-static struct bytes read_block(struct reader *r)
-{
-    uint64_t n = read_varint(r);
-    const uint8_t *p = n <= reader_left(r) ? read_bytes(r, n) : NULL;
-    if (!p)
-        reader_fail(r);
-    return p ? (struct bytes){p, n} : (struct bytes){NULL, 0};
-}
-
-static size_t put_block(uint8_t *to, struct bytes block)
-{
-    size_t n = put_varint(to, block.n);
-    if (block.n)
-        memcpy(to + n, block.p, block.n);
-    return n + block.n;
-}
+#include "engine/local/record_parts.h"
 
 /* ---- A user --------------------------------------------------------------------------------- */
 
@@ -66,7 +28,8 @@ bool user_decode(struct bytes from, struct user_record *user)
     USER_FIELDS(X)
 #undef X
     return read_end(&r) && user->history_cleared <= TIDINGS_ID_MAX &&
-           user->follow_full_at <= TIDINGS_ID_MAX;
+           user->follow_full_at <= TIDINGS_ID_MAX && user->react_full_at <= TIDINGS_ID_MAX &&
+           user->comment_full_at <= TIDINGS_ID_MAX;
 }
 
 /* ---- A profile ------------------------------------------------------------------------------ */
@@ -426,26 +389,38 @@ static int64_t unzigzag(uint64_t value)
     return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
 }
 
+enum { EVENT_POST = 1, EVENT_REACTION = 2 };
+
 size_t event_encode(const struct tidings_event *event, uint8_t to[EVENT_RECORD_MAX])
 {
     size_t n = 0;
-    to[n++] = VERSION_1;
+    to[n++] = (uint8_t)(VERSION_1 | (event->post_id ? EVENT_POST : 0) |
+                        (event->reaction ? EVENT_REACTION : 0));
     to[n++] = (uint8_t)event->type;
     n += put_varint(to + n, event->actor_user_id);
     n += put_varint(to + n, event->target_id);
     n += put_varint(to + n, event->author_id);
     n += put_varint(to + n, zigzag(event->delta));
+    if (event->post_id)
+        n += put_varint(to + n, event->post_id);
+    if (event->reaction)
+        to[n++] = (uint8_t)event->reaction;
     return n;
 }
 
 bool event_decode(struct bytes from, struct tidings_event *event)
 {
     struct reader r = reader_of(from.p, from.n);
-    read_head(&r, 0);
+    uint8_t flags = read_head(&r, EVENT_POST | EVENT_REACTION);
     event->type = (enum tidings_event_type)read_u8(&r);
     event->actor_user_id = read_varint(&r);
     event->target_id = read_varint(&r);
     event->author_id = read_varint(&r);
     event->delta = unzigzag(read_varint(&r));
-    return read_end(&r) && event->type != TIDINGS_EVENT_NONE && tidings_event_name(event->type);
+    event->post_id = flags & EVENT_POST ? read_varint(&r) : 0;
+    uint8_t reaction = flags & EVENT_REACTION ? read_u8(&r) : 0;
+    event->reaction = (enum tidings_reaction)reaction;
+    bool whole = read_end(&r) && event->type != TIDINGS_EVENT_NONE;
+    return whole && tidings_event_name(event->type) && !(flags & EVENT_POST) == !event->post_id &&
+           !(flags & EVENT_REACTION) == !reaction && reaction <= TIDINGS_DOWNVOTE;
 }

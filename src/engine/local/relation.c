@@ -16,23 +16,14 @@ enum { RESULT_CHANGED, RESULT_PURGED }; /* call->result; a refused call's is the
 
 /* ---- Changing ------------------------------------------------------------------------------- */
 
-/* Services and admins are free of it. */
 static enum tidings_err take_token(struct view *view, struct tidings_call *call,
                                    struct user_record *user)
 {
-    if (call->op->role != TIDINGS_ROLE_USER)
-        return TIDINGS_OK;
     struct bucket_rule rule = {
         .burst = (int64_t)view->settings->follow_burst,
         .refill_ms = (int64_t)view->settings->follow_refill_ms,
     };
-    int64_t full_at = (int64_t)user->follow_full_at, wait;
-    if (!bucket_take(&rule, view->now_ms, &full_at, &wait)) {
-        call->result[0] = (uint64_t)wait;
-        return TIDINGS_RATE_LIMITED;
-    }
-    user->follow_full_at = (uint64_t)full_at;
-    return TIDINGS_OK;
+    return view_take_token(view, call, &rule, &user->follow_full_at);
 }
 
 /* Both users' counts and the index, from not following to following (+1) or back (-1). */

@@ -78,16 +78,31 @@ void view_put_user(struct view *view, uint64_t user, const struct user_record *r
     kv_put(view->txn, TABLE_USER, &key, bytes, user_encode(record, bytes));
 }
 
-void view_add(struct view *view, uint64_t *count, int64_t delta)
+enum tidings_err view_take_token(struct view *view, struct tidings_call *call,
+                                 const struct bucket_rule *rule, uint64_t *full_at)
 {
-    if (delta < 0 && *count < (uint64_t)-delta)
-        view_corrupt(view);
-    else
-        *count += (uint64_t)delta;
+    int64_t at = (int64_t)*full_at, wait;
+    if (call->op->role != TIDINGS_ROLE_USER)
+        return TIDINGS_OK;
+    if (!bucket_take(rule, view->now_ms, &at, &wait)) {
+        call->result[0] = (uint64_t)wait;
+        return TIDINGS_RATE_LIMITED;
+    }
+    *full_at = (uint64_t)at;
+    return TIDINGS_OK;
 }
 
-void view_event(struct view *view, enum tidings_event_type type, uint64_t actor, uint64_t target,
-                uint64_t author, int64_t delta)
+void view_add(struct view *view, uint64_t *count, int64_t delta)
+{
+    if (delta < 0 && *count < (uint64_t)-delta) {
+        view->fault = true;
+        view_corrupt(view);
+    } else {
+        *count += (uint64_t)delta;
+    }
+}
+
+void view_write_event(struct view *view, const struct tidings_event *event)
 {
     if (view->events++) {
         uint64_t next = id_next(view->last_id, view->now_ms);
@@ -98,13 +113,18 @@ void view_event(struct view *view, enum tidings_event_type type, uint64_t actor,
         view->last_id = next;
     }
     struct key key = key_id(view->last_id);
-    struct tidings_event event = {
-        .type = type,
-        .actor_user_id = actor,
-        .target_id = target,
-        .author_id = author,
-        .delta = delta,
-    };
     uint8_t bytes[EVENT_RECORD_MAX];
-    kv_put(view->txn, TABLE_EVENT, &key, bytes, event_encode(&event, bytes));
+    kv_put(view->txn, TABLE_EVENT, &key, bytes, event_encode(event, bytes));
+}
+
+void view_event(struct view *view, enum tidings_event_type type, uint64_t actor, uint64_t target,
+                uint64_t author, int64_t delta)
+{
+    view_write_event(view, &(struct tidings_event){
+                               .type = type,
+                               .actor_user_id = actor,
+                               .target_id = target,
+                               .author_id = author,
+                               .delta = delta,
+                           });
 }

@@ -167,6 +167,15 @@ void writer_stats(struct local *local, struct tidings_stats *stats)
     pthread_mutex_unlock(&local->writer.mutex);
 }
 
+static void count_fault(struct local *local)
+{
+    pthread_mutex_lock(&local->writer.mutex);
+    local->writer.stats.faults++;
+    pthread_mutex_unlock(&local->writer.mutex);
+    if (local->fault)
+        local->fault(local->fault_ctx, "a stored count would have gone below zero; run verify");
+}
+
 /*
  * Tries the batch once. OK: it is durable, and each call has its outcome. Otherwise nothing has
  * happened, and *at_fault is the call that spoiled it, if it was one.
@@ -193,6 +202,8 @@ static enum tidings_err try_batch(struct local *local, struct tidings_call *batc
         if (txn.err)
             *at_fault = call;
     }
+    if (view.fault)
+        count_fault(local);
     sweep(local, &view, n);
     if (!txn.err && !batch && !txn.writes) {
         kv_abort(&txn);
