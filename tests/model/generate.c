@@ -651,7 +651,7 @@ struct step *generator_next(struct generator *g, struct run *run)
     if (g->until_sweep-- == 0)
         make_sweep(g, step);
     else if (way < 4)
-        step->kind = STEP_REOPEN;
+        generate_reopening(g, run, step);
     else if (way < 6)
         step->kind = STEP_VERIFY;
     else

@@ -39,6 +39,7 @@ struct generator {
     unsigned until_sweep;
     uint32_t n_onces; /* keys used so far */
     struct generator_list lists[LISTS];
+    struct step last_reaction; /* with user_id 0 before the first */
 };
 
 /* Also chooses the recording's settings and users. */
@@ -55,6 +56,9 @@ struct step *generator_last(struct generator *g);
 /* generate_world.c: the recording's settings and users. */
 void generate_settings(struct generator *g);
 void generate_users(struct generator *g, size_t users);
+/* Comments that fold at once or hardly ever, heat that counts this or that, and halves soon, late or
+ * never. */
+void generate_rules(struct generator *g, struct tidings_settings *settings);
 
 /* generate.c: a user, some more often than others. */
 uint64_t some_user(struct generator *g);
@@ -65,6 +69,8 @@ void page_arguments(struct generator *g, struct step *step);
 
 /* generate_interact.c: the arguments of what reacts, comments, and lists that. */
 void generate_interaction(struct generator *g, struct run *run, struct step *step);
+/* Closing and opening; now and then with other rules. */
+void generate_reopening(struct generator *g, const struct run *run, struct step *step);
 
 /* generate_text.c: texts of so many characters, and of at most so many bytes. */
 struct tidings_text generate_characters(struct generator *g, uint64_t characters);

@@ -34,18 +34,35 @@ static struct ref some_comment(struct generator *g, const struct run *run)
         g->has_focus_comment = true;
         g->focus_comment = run->comment_of[pick_comment(g, &run->model)];
     }
-    if (rng_percent(&g->rng, 50))
+    if (rng_percent(&g->rng, 60))
         return (struct ref){REF_COMMENT, 0, g->focus_comment};
     /* Next to an id there is most likely nothing, or not a comment. */
     return (struct ref){REF_COMMENT, rng_percent(&g->rng, 2) ? 1 : 0,
                         run->comment_of[pick_comment(g, &run->model)]};
 }
 
+/* One that was talked about, and then deleted; false if none is found. */
+static bool some_deleted_topic(struct generator *g, const struct run *run, struct ref *ref)
+{
+    for (int tries = 0; tries < 40 && run->model.n_posts > 0; tries++) {
+        size_t pick = rng_below(&g->rng, run->model.n_posts);
+        const struct model_post *post = &run->model.posts[pick];
+
+        *ref = (struct ref){REF_POST, 0, run->publish_of[pick]};
+        if (post->deleted && (post->reactions.n > 0 || post->n_comments > 0))
+            return true;
+    }
+    return false;
+}
+
 /* The post that is talked about, or another. */
 static struct ref some_topic(struct generator *g, struct run *run, uint64_t viewer)
 {
     struct ref any = some_post(g, run, viewer, true);
+    struct ref deleted;
 
+    if (rng_percent(&g->rng, 12) && some_deleted_topic(g, run, &deleted))
+        return deleted;
     if (!g->has_focus_post && any.delta == 0) {
         g->has_focus_post = true;
         g->focus_post = (uint32_t)any.value;
@@ -79,7 +96,7 @@ static struct ref ref_to(const struct run *run, const struct model_comment *comm
 static void aim_target(struct generator *g, struct run *run, struct step *step,
                        enum tidings_target *target)
 {
-    *target = rng_percent(&g->rng, 40) ? TIDINGS_TARGET_POST : TIDINGS_TARGET_COMMENT;
+    *target = rng_percent(&g->rng, 30) ? TIDINGS_TARGET_POST : TIDINGS_TARGET_COMMENT;
     if (*target == TIDINGS_TARGET_POST)
         step->post = some_topic(g, run, step->op.user_id);
     else
@@ -116,8 +133,21 @@ static void aim_at_reaction(struct generator *g, const struct run *run, struct s
     step->op.u.react.reaction = row->reaction;
 }
 
+/* The same again, by the same user: changes nothing, and spends a token. Or the opposite. */
+static void repeat_reaction(struct generator *g, struct step *step)
+{
+    step->op.u.react = g->last_reaction.op.u.react;
+    step->op.user_id = g->last_reaction.op.user_id;
+    step->op.role = g->last_reaction.op.role;
+    step->post = g->last_reaction.post;
+}
+
 static void react_arguments(struct generator *g, struct run *run, struct step *step)
 {
+    if (g->last_reaction.op.user_id != 0 && rng_percent(&g->rng, 25)) {
+        repeat_reaction(g, step);
+        return;
+    }
     if (rng_percent(&g->rng, 80))
         step->op.user_id = any_user(g);
     if (rng_percent(&g->rng, 20))
@@ -126,6 +156,7 @@ static void react_arguments(struct generator *g, struct run *run, struct step *s
     step->op.u.react.reaction = some_reaction(g, step->op.u.react.target);
     if (step->op.kind == TIDINGS_OP_UNREACT && rng_percent(&g->rng, 75))
         aim_at_reaction(g, run, step);
+    g->last_reaction = *step;
 }
 
 /* ---- Comments ------------------------------------------------------------------------------ */
@@ -154,7 +185,22 @@ static void comment_arguments(struct generator *g, struct run *run, struct step 
     step->comment = g->recording->n_comments++;
 }
 
-/* Often one that has been replied to. */
+/* One that was written under a comment which is deleted by now: at the end of such a chain, all of it
+ * leaves the lists together. */
+static const struct model_comment *some_orphan(struct generator *g, const struct model *model)
+{
+    for (int tries = 0; tries < 40; tries++) {
+        const struct model_comment *comment =
+            &model->comments[rng_below(&g->rng, model->n_comments)];
+
+        if (!comment->deleted && comment->parent_id != 0 &&
+            model_comment(model, comment->parent_id)->deleted)
+            return comment;
+    }
+    return NULL;
+}
+
+/* Often one that has been replied to, or whose parent is gone already. */
 static void comment_id_arguments(struct generator *g, struct run *run, struct step *step)
 {
     const struct model_comment *comment;
@@ -164,6 +210,14 @@ static void comment_id_arguments(struct generator *g, struct run *run, struct st
     if (comment != NULL && comment->parent_id != 0 && rng_percent(&g->rng, 50)) {
         comment = model_comment(&run->model, comment->parent_id);
         step->post = ref_to(run, comment);
+    }
+    if (run->model.n_comments > 0 && rng_percent(&g->rng, 40)) {
+        const struct model_comment *orphan = some_orphan(g, &run->model);
+
+        if (orphan != NULL) {
+            comment = orphan;
+            step->post = ref_to(run, orphan);
+        }
     }
     if (step->op.kind != TIDINGS_OP_COMMENT_DELETE) {
         if (rng_percent(&g->rng, 90))
@@ -198,6 +252,22 @@ static void comments_arguments(struct generator *g, struct run *run, struct step
     if (rng_percent(&g->rng, 40))
         step->op.u.comments.sort = TIDINGS_HOT;
     step->op.u.comments.include_hidden = rng_percent(&g->rng, 40);
+}
+
+void generate_reopening(struct generator *g, const struct run *run, struct step *step)
+{
+    struct tidings_settings *rules = recording_room(g->recording, sizeof *rules);
+    size_t voted = 0;
+
+    step->kind = STEP_REOPEN;
+    for (size_t i = 0; i < run->model.n_comments; i++)
+        voted += run->model.comments[i].reactions.n > 0;
+    /* All that fold or come back do so in one millisecond, which has only so many ids. */
+    if (voted > 200 || !rng_percent(&g->rng, 30))
+        return;
+    *rules = run->options.settings;
+    generate_rules(g, rules);
+    step->rules = rules;
 }
 
 void generate_interaction(struct generator *g, struct run *run, struct step *step)

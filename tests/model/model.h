@@ -200,6 +200,10 @@ void model_run(struct model *model, const struct model_call *call, struct model_
 void model_answer_init(struct model_answer *answer);
 void model_answer_release(struct model_answer *answer);
 
+/* The engine was opened again with other settings; only the rules of heat and folding may differ. */
+void model_change_rules(struct model *model, const struct tidings_settings *settings,
+                        int64_t now_ms);
+
 /* ---- What the parts of the model share, and its caller may ask ---------------------------------
  */
 

@@ -242,6 +242,31 @@ bool model_comment_write(struct model *model, const struct model_call *call, int
     }
 }
 
+/* Comments that are folded or come back under other rules do so at once, by nobody's doing. */
+void model_change_rules(struct model *model, const struct tidings_settings *settings,
+                        int64_t now_ms)
+{
+    int64_t t = now_ms < model->newest_write_ms ? model->newest_write_ms : now_ms;
+    struct tidings_settings before = model->settings;
+
+    for (size_t i = 0; i < model->n_comments; i++) {
+        const struct model_comment *comment = &model->comments[i];
+        enum tidings_comment_status was;
+        bool hidden;
+
+        model->settings = before;
+        was = model_comment_status(model, comment);
+        model->settings = *settings;
+        hidden = model_comment_status(model, comment) == TIDINGS_COMMENT_HIDDEN;
+        if (was == model_comment_status(model, comment))
+            continue;
+        add_event(model, hidden ? TIDINGS_EVENT_COMMENT_HIDDEN : TIDINGS_EVENT_COMMENT_RESTORED, t,
+                  0, comment, hidden ? -1 : +1);
+        model->newest_write_ms = t;
+    }
+    model->settings = *settings;
+}
+
 /* ---- Lists --------------------------------------------------------------------------------- */
 
 /* A comment's place in a list; what is greater comes first. Scores may be negative. */

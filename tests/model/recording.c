@@ -329,6 +329,16 @@ static void arguments_report(struct report *report, const struct step *step)
     }
 }
 
+static void rules_report(struct report *report, const struct tidings_settings *rules)
+{
+    report_add(report,
+               " with fold_down=%" PRIu64 " fold_percent=%" PRIu64 " hot=%" PRIu64 ",%" PRIu64
+               ",%" PRIu64 " hot_comment=%" PRIu64 ",%" PRIu64 ",%" PRIu64 " half_life=%" PRIu64,
+               rules->fold_down, rules->fold_percent, rules->hot_like, rules->hot_fav,
+               rules->hot_comment, rules->hot_comment_like, rules->hot_comment_reply,
+               rules->hot_comment_down, rules->hot_half_life_hours);
+}
+
 void step_report(struct report *report, size_t number, const struct step *step)
 {
     static const char *const roles[] = {"", " (service)", " (admin)"};
@@ -344,6 +354,8 @@ void step_report(struct report *report, size_t number, const struct step *step)
         return;
     case STEP_REOPEN:
         report_add(report, "close and open again");
+        if (step->rules != NULL)
+            rules_report(report, step->rules);
         return;
     case STEP_OP:
         break;

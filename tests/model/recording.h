@@ -41,7 +41,7 @@ enum step_kind {
     STEP_OP,
     STEP_SWEEP,  /* compare everything that can be asked; op.u.page.limit rows a page */
     STEP_VERIFY, /* tidings_verify finds nothing */
-    STEP_REOPEN, /* close the engine and open it again */
+    STEP_REOPEN, /* close the engine and open it again, maybe with other rules of heat and folding */
 };
 
 struct step {
@@ -60,7 +60,8 @@ struct step {
     uint32_t keep_as_of; /* the slot that keeps the answer's token */
     uint32_t once;       /* number of its key; 0: it is not one to be made only once */
     uint32_t once_print; /* number of its fingerprint */
-    bool wild_cursor;    /* op's cursor is made up: any sane answer will do */
+    const struct tidings_settings *rules; /* REOPEN: from now on these; NULL: as before */
+    bool wild_cursor;                     /* op's cursor is made up: any sane answer will do */
 };
 
 /* How a run went. */

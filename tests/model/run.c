@@ -77,11 +77,17 @@ void run_close(struct run *run)
     free(run->comment_of);
 }
 
-static bool run_reopen(struct run *run)
+static bool run_reopen(struct run *run, const struct tidings_settings *rules)
 {
     tidings_close(run->engine);
     run->engine = NULL;
     run->outcome->reopens++;
+    if (rules != NULL) {
+        /* What is ordered otherwise cannot go on where it stood. */
+        memset(run->places, 0, sizeof run->places);
+        run->options.settings = *rules;
+        model_change_rules(&run->model, rules, atomic_load(&run->clock_ms));
+    }
     return engine_open(run);
 }
 
@@ -461,7 +467,7 @@ bool run_step(struct run *run, const struct step *step)
     case STEP_VERIFY:
         return run_verify(run);
     case STEP_REOPEN:
-        return run_reopen(run);
+        return run_reopen(run, step->rules);
     }
     return false;
 }
