@@ -16,8 +16,8 @@ enum user_row {
     ROW_OUTSIDE = 'q', /* + author: pair without, where something was read all the same */
     ROW_READMAP = 'r', /* + author, chunk: 64 posts' read state */
     ROW_USER = 'u',    /* counters and the like */
-    ROW_VOTE = 'v',    /* + ~target: the reactions to it */
-    ROW_REACTED = 'w', /* + target and reaction, ~stamp: what the user reacted to, newest first */
+    ROW_REACTED = 'v', /* + target and reaction, ~stamp: what the user reacted to, newest first */
+    ROW_VOTE = 'w',    /* + ~target: the reactions to it */
 };
 
 /* Rows of one author in TABLE_AUTHOR. */
