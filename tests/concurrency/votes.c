@@ -42,7 +42,7 @@ static struct tidings_op react_op(bool set, uint64_t user, enum tidings_target t
 /* In waves that all threads share, so that comments fold and come back. */
 static enum tidings_reaction some_vote(struct booth *booth)
 {
-    bool down = atomic_load(&booth->ballot->world.answers) / 700 % 2 == 0;
+    bool down = atomic_fetch_add(&booth->ballot->votes, 1) / WAVE % 2 == 0;
 
     return rng_percent(&booth->seat.rng, 85) == down ? TIDINGS_DOWNVOTE : TIDINGS_LIKE;
 }
@@ -76,8 +76,8 @@ static void like_a_post(struct booth *booth)
     uint64_t id = booth->ballot->posts[rng_below(&booth->seat.rng, CONTESTED)];
     struct tidings_op op;
 
-    if (rng_percent(&booth->seat.rng, 40))
-        id = atomic_load(&world->recent[rng_below(&booth->seat.rng, RECENT)]);
+    if (rng_percent(&booth->seat.rng, 60))
+        id = atomic_load(&world->recent[rng_below(&booth->seat.rng, DOOMED)]);
     op = react_op(rng_percent(&booth->seat.rng, 65), some_voter(booth), TIDINGS_TARGET_POST, id,
                   rng_percent(&booth->seat.rng, 60) ? TIDINGS_LIKE : TIDINGS_FAV);
     if (id != 0)
@@ -112,7 +112,7 @@ static void publish_or_delete(struct booth *booth)
 
     if (rng_percent(&booth->seat.rng, 50)) {
         op = op_of(TIDINGS_OP_DELETE, DOOMED_AUTHOR);
-        op.u.post.post_id = atomic_load(&world->recent[rng_below(&booth->seat.rng, RECENT)]);
+        op.u.post.post_id = atomic_load(&world->recent[rng_below(&booth->seat.rng, DOOMED)]);
         if (op.u.post.post_id != 0)
             ask(&booth->seat, &op);
         return;
@@ -120,7 +120,7 @@ static void publish_or_delete(struct booth *booth)
     op.u.publish.kind = TIDINGS_NOTE;
     op.u.publish.title = (struct tidings_text){"doomed", 6};
     if (ask(&booth->seat, &op))
-        atomic_store(&world->recent[atomic_fetch_add(&world->recent_at, 1) % RECENT],
+        atomic_store(&world->recent[atomic_fetch_add(&world->recent_at, 1) % DOOMED],
                      booth->seat.answer.u.post.id);
 }
 
@@ -142,13 +142,13 @@ static void *voter(void *arg)
     while (world_goes_on(&booth->ballot->world)) {
         unsigned way = (unsigned)rng_below(&booth->seat.rng, 100);
 
-        if (way < 60)
+        if (way < 55)
             vote(booth);
-        else if (way < 78)
+        else if (way < 85)
             like_a_post(booth);
-        else if (way < 90)
+        else if (way < 97)
             reply(booth);
-        else if (way < 98)
+        else if (way < 99)
             publish_or_delete(booth);
         else
             moderate(booth);
@@ -283,9 +283,10 @@ bool votes_fold_and_unfold(const char *dir, uint64_t seed)
     if (ok)
         run_threads(ballot, booths);
     ok = ok && votes_add_up(ballot, booths) && open_again(ballot) && votes_add_up(ballot, booths);
-    printf("    %" PRIu64 " answers, %" PRIu64 " times folded or back, %" PRIu64 " quiet moments\n",
-           (uint64_t)atomic_load(&ballot->world.answers), (uint64_t)atomic_load(&ballot->flips),
-           (uint64_t)atomic_load(&ballot->quiets));
+    printf("    %" PRIu64 " answers, %" PRIu64 " votes, %" PRIu64 " times folded or back, %" PRIu64
+           " quiet moments\n",
+           (uint64_t)atomic_load(&ballot->world.answers), (uint64_t)atomic_load(&ballot->votes),
+           (uint64_t)atomic_load(&ballot->flips), (uint64_t)atomic_load(&ballot->quiets));
     for (unsigned i = 0; i < VOTERS + LOOKERS; i++)
         seat_release(&booths[i].seat);
     ok = ok && !atomic_load(&ballot->world.failed);

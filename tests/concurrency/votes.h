@@ -21,6 +21,8 @@ enum {
 
     CONTESTED = 5, /* of each; a moderator meddles with the first comment */
     QUIET = 24,    /* of each */
+    DOOMED = 12,   /* of the ring: few, so that many vote on each before and after it is deleted */
+    WAVE = 100,    /* votes until the mood turns from down to up, or back */
 
     AUTHOR = 1,
     DOOMED_AUTHOR = 2,
@@ -39,6 +41,7 @@ struct ballot {
     uint64_t posts[CONTESTED];
     uint64_t quiet_comments[QUIET]; /* as they stand in their list */
     uint64_t quiet_posts[QUIET];
+    atomic_uint_fast64_t votes;  /* cast so far */
     atomic_uint_fast64_t flips;  /* comments seen otherwise than the time before */
     atomic_uint_fast64_t quiets; /* moments in which nothing happened while a looker looked */
 };
