@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "domain/heat.h"
 #include "engine/local/keys.h"
 #include "engine/local/records.h"
 
@@ -31,6 +32,10 @@ enum record_kind {
     RECORD_POST,
     RECORD_ONCE,
     RECORD_EVENT,
+    RECORD_REACTION,
+    RECORD_COUNTS,
+    RECORD_COMMENT,
+    RECORD_RULES,
     RECORD_KINDS
 };
 
@@ -183,7 +188,77 @@ static inline bool check_event_record(struct bytes from)
     MUST(n <= sizeof bytes && event_decode((struct bytes){bytes, n}, &again));
     MUST(event.type == again.type && event.actor_user_id == again.actor_user_id);
     MUST(event.target_id == again.target_id && event.author_id == again.author_id);
-    MUST(event.delta == again.delta);
+    MUST(event.delta == again.delta && event.post_id == again.post_id);
+    MUST(event.reaction == again.reaction && (unsigned)event.reaction <= TIDINGS_DOWNVOTE);
+    MUST(event.post_id <= TIDINGS_ID_MAX);
+    return true;
+}
+
+static inline bool check_reaction_record(struct bytes from)
+{
+    struct reaction_record reaction, again;
+    uint8_t bytes[REACTION_RECORD_MAX];
+    if (!reaction_decode(from, &reaction))
+        return false;
+    bool like = reaction.stamp[TIDINGS_LIKE], fav = reaction.stamp[TIDINGS_FAV];
+    bool down = reaction.stamp[TIDINGS_DOWNVOTE];
+    if (reaction.target == TIDINGS_TARGET_POST)
+        MUST((like || fav) && !down);
+    else
+        MUST(like != down && !fav);
+    for (int i = TIDINGS_LIKE; i < REACTIONS; i++)
+        MUST(reaction.stamp[i] <= TIDINGS_ID_MAX);
+    size_t n = reaction_encode(&reaction, bytes);
+    MUST(n == from.n && !memcmp(bytes, from.p, n));
+    MUST(reaction_decode((struct bytes){bytes, n}, &again));
+    MUST(!memcmp(&reaction, &again, sizeof reaction));
+    return true;
+}
+
+static inline bool check_counts_record(struct bytes from)
+{
+    struct counts_record counts, again;
+    uint8_t bytes[COUNTS_RECORD_MAX];
+    if (!counts_decode(from, &counts))
+        return false;
+    MUST(counts.likes <= HEAT_COUNT_MAX && counts.favs <= HEAT_COUNT_MAX);
+    MUST(counts.comments <= HEAT_COUNT_MAX);
+    size_t n = counts_encode(&counts, bytes);
+    MUST(n <= sizeof bytes && counts_decode((struct bytes){bytes, n}, &again));
+    MUST(!memcmp(&counts, &again, sizeof counts));
+    return true;
+}
+
+static inline bool check_comment_record(struct bytes from)
+{
+    struct comment_record comment, again;
+    uint8_t bytes[COMMENT_RECORD_MAX];
+    if (!comment_decode(from, &comment))
+        return false;
+    MUST(is_an_id(comment.post) && is_an_id(comment.user) && comment.parent <= TIDINGS_ID_MAX);
+    MUST(comment.status >= TIDINGS_COMMENT_VISIBLE && comment.status <= TIDINGS_COMMENT_DELETED);
+    MUST(comment.likes <= HEAT_COUNT_MAX && comment.downs <= HEAT_COUNT_MAX);
+    MUST(comment.replies <= HEAT_COUNT_MAX && comment.listed <= HEAT_COUNT_MAX);
+    size_t n = comment_encode(&comment, bytes);
+    MUST(n <= sizeof bytes && comment_decode((struct bytes){bytes, n}, &again));
+    MUST(comment.status == again.status && comment.moderated == again.moderated);
+    MUST(comment.post == again.post && comment.parent == again.parent);
+    MUST(comment.user == again.user && comment.likes == again.likes);
+    MUST(comment.downs == again.downs && comment.replies == again.replies);
+    MUST(comment.listed == again.listed);
+    return true;
+}
+
+static inline bool check_rules_record(struct bytes from)
+{
+    struct rules_record rules, again;
+    uint8_t bytes[RULES_RECORD_MAX];
+    if (!rules_decode(from, &rules))
+        return false;
+    size_t n = rules_encode(&rules, bytes);
+    MUST(n <= sizeof bytes && rules_decode((struct bytes){bytes, n}, &again));
+    MUST(!memcmp(rules.value, again.value, sizeof rules.value));
+    MUST(rules.stage == again.stage && rules.place == again.place);
     return true;
 }
 
@@ -205,6 +280,14 @@ static inline bool check_record(enum record_kind kind, struct bytes from, struct
         return check_once_record(from, arena);
     case RECORD_EVENT:
         return check_event_record(from);
+    case RECORD_REACTION:
+        return check_reaction_record(from);
+    case RECORD_COUNTS:
+        return check_counts_record(from);
+    case RECORD_COMMENT:
+        return check_comment_record(from);
+    case RECORD_RULES:
+        return check_rules_record(from);
     case RECORD_KINDS:
         break;
     }

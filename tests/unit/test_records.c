@@ -125,6 +125,59 @@ static struct bytes sample_event(uint64_t id, int64_t delta)
     return keep(bytes, event_encode(&event, bytes));
 }
 
+static struct bytes sample_vote_event(void)
+{
+    struct tidings_event event = {
+        .type = TIDINGS_EVENT_VOTE_CREATED,
+        .actor_user_id = 1,
+        .target_id = 2,
+        .author_id = 3,
+        .delta = 1,
+        .post_id = TIDINGS_ID_MAX,
+        .reaction = TIDINGS_DOWNVOTE,
+    };
+    uint8_t bytes[EVENT_RECORD_MAX];
+    return keep(bytes, event_encode(&event, bytes));
+}
+
+static struct bytes sample_reaction(enum tidings_target target, uint64_t like, uint64_t fav,
+                                    uint64_t down)
+{
+    struct reaction_record reaction = {target, {0, like, fav, down}};
+    uint8_t bytes[REACTION_RECORD_MAX];
+    return keep(bytes, reaction_encode(&reaction, bytes));
+}
+
+static struct bytes sample_counts(uint64_t count)
+{
+    struct counts_record counts = {count, count, count};
+    uint8_t bytes[COUNTS_RECORD_MAX];
+    return keep(bytes, counts_encode(&counts, bytes));
+}
+
+static struct bytes sample_comment(enum tidings_comment_status status, uint64_t parent,
+                                   uint64_t count)
+{
+    struct comment_record comment = {.status = status,
+                                     .moderated = parent,
+                                     .post = 7,
+                                     .parent = parent,
+                                     .user = TIDINGS_ID_MAX,
+                                     .likes = count,
+                                     .downs = count,
+                                     .replies = count,
+                                     .listed = count};
+    uint8_t bytes[COMMENT_RECORD_MAX];
+    return keep(bytes, comment_encode(&comment, bytes));
+}
+
+static struct bytes sample_rules(void)
+{
+    struct rules_record rules = {.value = {1, 2, 3, UINT64_MAX}, .stage = 2, .place = 99};
+    uint8_t bytes[RULES_RECORD_MAX];
+    return keep(bytes, rules_encode(&rules, bytes));
+}
+
 struct sample {
     enum record_kind kind;
     struct bytes value;
@@ -161,6 +214,16 @@ static size_t make_samples(struct sample *to)
         {RECORD_EVENT, sample_event(0, 0), false},
         {RECORD_EVENT, sample_event(TIDINGS_ID_MAX, INT64_MAX), false},
         {RECORD_EVENT, sample_event(UINT64_MAX, INT64_MIN), false},
+        {RECORD_EVENT, sample_vote_event(), false},
+        {RECORD_REACTION, sample_reaction(TIDINGS_TARGET_POST, 1, TIDINGS_ID_MAX, 0), false},
+        {RECORD_REACTION, sample_reaction(TIDINGS_TARGET_POST, 0, 5, 0), false},
+        {RECORD_REACTION, sample_reaction(TIDINGS_TARGET_COMMENT, 0, 0, 5), false},
+        {RECORD_COUNTS, sample_counts(0), false},
+        {RECORD_COUNTS, sample_counts(HEAT_COUNT_MAX), false},
+        {RECORD_COMMENT, sample_comment(TIDINGS_COMMENT_VISIBLE, 0, 0), false},
+        {RECORD_COMMENT, sample_comment(TIDINGS_COMMENT_HIDDEN, 8, HEAT_COUNT_MAX), false},
+        {RECORD_COMMENT, sample_comment(TIDINGS_COMMENT_DELETED, 8, 300), false},
+        {RECORD_RULES, sample_rules(), false},
     };
     memcpy(to, samples, sizeof samples);
     return COUNT_OF(samples);
@@ -346,7 +409,9 @@ static void unknown_versions_and_flags_are_refused(void **state)
             damaged[0] = (uint8_t)(version << 4 | (value.p[0] & 0x0f));
             assert_int_equal(accepts(samples[i].kind, damaged, value.n), version == 1);
         }
-        damaged[0] = 0x18; /* no record has that flag */
+        if (samples[i].kind == RECORD_REACTION || samples[i].kind == RECORD_COMMENT)
+            continue; /* these have all four */
+        damaged[0] = 0x18; /* no other record has that flag */
         assert_false(accepts(samples[i].kind, damaged, value.n));
     }
 }
@@ -438,11 +503,40 @@ static void impossible_posts_and_events_are_refused(void **state)
         memcpy(bytes, event.p, event.n);
         bytes[1] = (uint8_t)kind;
         assert_int_equal(accepts(RECORD_EVENT, bytes, event.n),
-                         kind >= 1 && kind <= TIDINGS_EVENT_INBOX_READ);
+                         tidings_event_name((enum tidings_event_type)kind) != NULL);
     }
     memcpy(bytes, post.p, post.n);
     memset(bytes + 2, 0, ID_BYTES); /* by nobody */
     assert_false(accepts(RECORD_POST, bytes, post.n));
+}
+
+static void impossible_reactions_and_comments_are_refused(void **state)
+{
+    (void)state;
+    const struct bytes refused[] = {
+        sample_reaction(TIDINGS_TARGET_POST, 0, 0, 0),
+        sample_reaction(TIDINGS_TARGET_POST, 0, 0, 1),
+        sample_reaction(TIDINGS_TARGET_COMMENT, 1, 0, 1),
+        sample_reaction(TIDINGS_TARGET_COMMENT, 0, 1, 0),
+        sample_reaction(TIDINGS_TARGET_POST, TIDINGS_ID_MAX + 1, 0, 0),
+    };
+    for (size_t i = 0; i < COUNT_OF(refused); i++)
+        assert_false(accepts(RECORD_REACTION, refused[i].p, refused[i].n));
+    struct bytes many = sample_counts(HEAT_COUNT_MAX + 1);
+    assert_false(accepts(RECORD_COUNTS, many.p, many.n));
+    many = sample_comment(TIDINGS_COMMENT_VISIBLE, 0, HEAT_COUNT_MAX + 1);
+    assert_false(accepts(RECORD_COMMENT, many.p, many.n));
+    struct bytes comment = sample_comment(TIDINGS_COMMENT_VISIBLE, 0, 1);
+    uint8_t bytes[COMMENT_RECORD_MAX];
+    memcpy(bytes, comment.p, comment.n);
+    bytes[0] |= 3; /* hidden and deleted */
+    assert_false(accepts(RECORD_COMMENT, bytes, comment.n));
+    struct bytes event = sample_vote_event();
+    memcpy(bytes, event.p, event.n);
+    bytes[event.n - 1] = TIDINGS_DOWNVOTE + 1;
+    assert_false(accepts(RECORD_EVENT, bytes, event.n));
+    bytes[event.n - 1] = 0; /* a flag for nothing */
+    assert_false(accepts(RECORD_EVENT, bytes, event.n));
 }
 
 /* A stamp is an id, and ids end at 2^53-1; what is larger would be cut down in a key. */
@@ -533,6 +627,7 @@ int main(void)
         TEST(more_skips_than_there_may_be_are_refused),
         TEST(runs_of_stamps_must_fit_the_bits),
         TEST(impossible_posts_and_events_are_refused),
+        TEST(impossible_reactions_and_comments_are_refused),
         TEST(stamps_past_the_last_id_are_refused),
         TEST(ids_sort_as_their_bytes_do),
         TEST(varints_of_every_length_come_back),
