@@ -7,7 +7,17 @@
  * Moods: an even mix seldom leads anywhere, so for a while one thing is done much more than others:
  * an author publishes hundreds of posts, a fan reads hundreds, everybody follows and unfollows.
  */
-enum mood { MOOD_MIXED, MOOD_PUBLISH, MOOD_READ, MOOD_RELATE, MOOD_DELETE, MOOD_LOOK, MOODS };
+enum mood {
+    MOOD_MIXED,
+    MOOD_PUBLISH,
+    MOOD_READ,
+    MOOD_RELATE,
+    MOOD_DELETE,
+    MOOD_LOOK,
+    MOOD_STORY,
+    MOOD_DEVICES,
+    MOODS
+};
 
 #define OP(name) [TIDINGS_OP_##name]
 
@@ -19,7 +29,14 @@ static const unsigned char weights[MOODS][TIDINGS_OP_COUNT] = {
                     OP(STATUS) = 2,      OP(FOLLOWING) = 3,      OP(FOLLOWERS) = 3,
                     OP(COUNTERS) = 2,    OP(PROFILE) = 2,        OP(POST) = 3,
                     OP(AUTHOR_PAGE) = 6, OP(INBOX) = 10,         OP(BADGE) = 3,
-                    OP(UNREAD) = 4,      OP(HISTORY) = 5,        OP(EVENTS) = 4},
+                    OP(UNREAD) = 4,      OP(HISTORY) = 5,        OP(EVENTS) = 4,
+                    /* stories */
+                    OP(SCENE_PUBLISH) = 6, OP(SCENE_EDIT) = 2, OP(SCENE_DELETE) = 1,
+                    OP(SCENES) = 2, OP(SCENE) = 1, OP(READING_SET) = 6, OP(READING_DELETE) = 2,
+                    OP(READING_CLEAR) = 1, OP(READING) = 4, OP(SUBSCRIBE) = 5, OP(UNSUBSCRIBE) = 2,
+                    OP(SUBSCRIPTIONS) = 1, OP(SUBSCRIBERS) = 1, OP(SUBSCRIBERS_AMONG) = 1,
+                    OP(PREFERENCES) = 1, OP(PREFERENCES_SET) = 2, OP(NOTICES) = 4,
+                    OP(NOTICES_MARK) = 3},
     [MOOD_PUBLISH] = {OP(FOLLOW) = 3, OP(UNFOLLOW) = 2, OP(PUBLISH) = 80, OP(EDIT) = 2,
                       OP(DELETE) = 4, OP(OPEN) = 3, OP(MARK_READ) = 4, OP(AUTHOR_PAGE) = 2,
                       OP(INBOX) = 4, OP(BADGE) = 2, OP(UNREAD) = 1},
@@ -37,6 +54,14 @@ static const unsigned char weights[MOODS][TIDINGS_OP_COUNT] = {
     [MOOD_LOOK] = {OP(PUBLISH) = 8, OP(FOLLOW) = 4, OP(UNFOLLOW) = 4, OP(OPEN) = 5, OP(DELETE) = 2,
                    OP(MARK_READ) = 4, OP(FOLLOWING) = 10, OP(FOLLOWERS) = 10, OP(AUTHOR_PAGE) = 18,
                    OP(INBOX) = 25, OP(HISTORY) = 12, OP(EVENTS) = 8},
+    [MOOD_STORY] = {OP(PUBLISH) = 5, OP(DELETE) = 1, OP(SCENE_PUBLISH) = 30, OP(SCENE_EDIT) = 8,
+                    OP(SCENE_DELETE) = 4, OP(SCENES) = 5, OP(SCENE) = 3, OP(SUBSCRIBE) = 18,
+                    OP(UNSUBSCRIBE) = 8, OP(SUBSCRIPTIONS) = 4, OP(SUBSCRIBERS) = 4,
+                    OP(SUBSCRIBERS_AMONG) = 3, OP(PREFERENCES) = 2, OP(PREFERENCES_SET) = 8,
+                    OP(NOTICES) = 14, OP(NOTICES_MARK) = 12, OP(READING_SET) = 4, OP(EVENTS) = 2},
+    [MOOD_DEVICES] = {OP(PUBLISH) = 3, OP(DELETE) = 1, OP(SCENE_PUBLISH) = 10, OP(SCENE_EDIT) = 5,
+                      OP(SCENE_DELETE) = 2, OP(READING_SET) = 60, OP(READING_DELETE) = 10,
+                      OP(READING_CLEAR) = 4, OP(READING) = 30, OP(SUBSCRIBE) = 2, OP(NOTICES) = 2},
 };
 
 /* ---- The world ----------------------------------------------------------------------------- */
@@ -238,7 +263,7 @@ static void mark_arguments(struct generator *g, struct run *run, struct step *st
         step->posts[rng_below(&g->rng, n)] = some_post(g, run, step->op.user_id, true);
 }
 
-static void page_arguments(struct generator *g, struct step *step)
+void page_arguments(struct generator *g, struct step *step)
 {
     struct tidings_page *page = op_page(&step->op);
     uint64_t most = g->recording->settings.page_max;
@@ -249,9 +274,11 @@ static void page_arguments(struct generator *g, struct step *step)
         /* Another page of a list, or the first one of the next list in its place. */
         if (list->number != 0 && rng_percent(&g->rng, 85)) {
             step->op = list->op;
+            step->post = list->post;
         } else {
             list->number += list->number == 0 && slot != 0 ? (uint32_t)slot : LISTS;
             list->op = step->op;
+            list->post = step->post;
             step->list_begins = true;
         }
         step->list = list->number;
@@ -290,7 +317,7 @@ static void feed_arguments(struct generator *g, struct step *step)
 }
 
 /* Any users, each once, in order. */
-static void among_arguments(struct generator *g, struct step *step)
+void among_arguments(struct generator *g, struct step *step)
 {
     size_t n = g->recording->n_users;
     uint64_t *ids = recording_room(g->recording, n * sizeof *ids);
@@ -403,6 +430,43 @@ static void arguments(struct generator *g, struct run *run, struct step *step)
     case TIDINGS_OP_HISTORY:
         page_arguments(g, step);
         break;
+    case TIDINGS_OP_SCENE_PUBLISH:
+    case TIDINGS_OP_SCENE_EDIT:
+    case TIDINGS_OP_SCENE_DELETE:
+    case TIDINGS_OP_SCENES:
+    case TIDINGS_OP_SCENE:
+    case TIDINGS_OP_READING_SET:
+    case TIDINGS_OP_READING_DELETE:
+    case TIDINGS_OP_READING_CLEAR:
+    case TIDINGS_OP_READING:
+    case TIDINGS_OP_SUBSCRIBE:
+    case TIDINGS_OP_UNSUBSCRIBE:
+    case TIDINGS_OP_SUBSCRIPTIONS:
+    case TIDINGS_OP_SUBSCRIBERS:
+    case TIDINGS_OP_SUBSCRIBERS_AMONG:
+    case TIDINGS_OP_PREFERENCES:
+    case TIDINGS_OP_PREFERENCES_SET:
+    case TIDINGS_OP_NOTICES:
+    case TIDINGS_OP_NOTICES_MARK:
+        generate_story(g, run, step);
+        break;
+    case TIDINGS_OP_REACT:
+    case TIDINGS_OP_UNREACT:
+    case TIDINGS_OP_COMMENT:
+    case TIDINGS_OP_COMMENT_DELETE:
+    case TIDINGS_OP_COMMENT_HIDE:
+    case TIDINGS_OP_COMMENT_RESTORE:
+    case TIDINGS_OP_REACTORS:
+    case TIDINGS_OP_REACTED:
+    case TIDINGS_OP_COMMENTS:
+    case TIDINGS_OP_STATS:
+    case TIDINGS_OP_HOT:
+    case TIDINGS_OP_WEBHOOK_SET:
+    case TIDINGS_OP_WEBHOOK_DELETE:
+    case TIDINGS_OP_WEBHOOK_RETRY:
+    case TIDINGS_OP_WEBHOOK_REPORT:
+    case TIDINGS_OP_WEBHOOKS:
+    case TIDINGS_OP_WEBHOOK:
     case TIDINGS_OP_HISTORY_CLEAR:
     case TIDINGS_OP_BADGE:
     case TIDINGS_OP_UNREAD:
@@ -441,7 +505,7 @@ static enum tidings_role some_role(struct generator *g)
 static bool gives_as_of(enum tidings_op_kind kind)
 {
     return kind == TIDINGS_OP_AUTHOR_PAGE || kind == TIDINGS_OP_INBOX || kind == TIDINGS_OP_BADGE ||
-           kind == TIDINGS_OP_UNREAD;
+           kind == TIDINGS_OP_UNREAD || kind == TIDINGS_OP_NOTICES;
 }
 
 /* At a moment that matters to the operation: a token comes back, an event goes. */
@@ -511,9 +575,9 @@ static void make_op(struct generator *g, struct run *run, struct step *step)
     move_clock(g);
     arguments(g, run, step);
     aim(g, run, step);
-    if (step->op.kind <= TIDINGS_OP_HISTORY_CLEAR && rng_percent(&g->rng, 8))
+    if (model_op_writes(step->op.kind) && rng_percent(&g->rng, 8))
         make_once(g, run, step);
-    if (step->op.kind <= TIDINGS_OP_HISTORY_CLEAR)
+    if (model_op_writes(step->op.kind))
         count_write(g);
     if (gives_as_of(step->op.kind) && rng_percent(&g->rng, 40))
         step->keep_as_of = (uint32_t)rng_between(&g->rng, 1, SLOTS - 1);

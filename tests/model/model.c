@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool op_writes(enum tidings_op_kind kind)
+bool model_op_writes(enum tidings_op_kind kind)
 {
     switch (kind) {
 #define X(name, writes, args, answer) \
@@ -64,6 +64,7 @@ void model_release(struct model *model)
     }
     for (size_t i = 0; i < model->n_onces; i++)
         model_drop(model->onces[i].stored);
+    model_story_release(&model->stories);
     free(model->onces);
     free(model->users);
     free(model->follows);
@@ -86,6 +87,7 @@ void model_answer_release(struct model_answer *answer)
     free(answer->user_ids);
     free(answer->event_rows);
     free(answer->event_places);
+    model_story_answer_release(&answer->story);
     model_answer_init(answer);
 }
 
@@ -158,6 +160,11 @@ void model_show_post(struct model *model, const struct model_post *post, struct 
     shown->edited_at = post->edited_at;
 }
 
+size_t model_page_limit(const struct model *model, const struct tidings_page *page)
+{
+    return page->limit != 0 ? page->limit : (size_t)model->settings.page_default;
+}
+
 /* What was remembered under the operation's key, or NULL. */
 static const struct model_once *find_once(const struct model *model, const struct tidings_op *op,
                                           int64_t t)
@@ -224,7 +231,7 @@ void model_run(struct model *model, const struct model_call *call, struct model_
     if (t < model->newest_write_ms)
         t = model->newest_write_ms;
     model->turn++;
-    if (!op_writes(call->op->kind))
+    if (!model_op_writes(call->op->kind))
         model_read(model, call, t, answer);
     else if (call->op->once != NULL ? write_once(model, call, t, answer)
                                     : model_write(model, call, t, answer))

@@ -15,6 +15,7 @@
 #ifndef TIDINGS_TESTS_MODEL_H
 #define TIDINGS_TESTS_MODEL_H
 
+#include "model_story.h"
 #include "tidings.h"
 
 /* What one user has to do with one post. */
@@ -81,6 +82,7 @@ struct model {
     size_t events_room;
     struct model_once *onces; /* oldest first */
     size_t n_onces;
+    struct model_stories stories;
 };
 
 /*
@@ -93,6 +95,9 @@ struct model_call {
     int64_t now_ms;
     struct tidings_cursor after;
     uint64_t new_post_id; /* the id that a PUBLISH shall give its post */
+    uint64_t new_scene_id;           /* likewise for SCENE_PUBLISH */
+    const uint64_t *new_message_ids; /* the id of every message of the scene afterwards */
+    size_t n_new_message_ids;
 };
 
 /* Texts point into the model and live until it changes; rows are the answer's. */
@@ -129,6 +134,7 @@ struct model_answer {
     uint64_t *user_ids;
     struct tidings_event *event_rows;
     size_t *event_places; /* where in the model each event row is */
+    struct model_story_answer story;
     struct tidings_cursor next;
 };
 
@@ -143,6 +149,8 @@ void model_answer_release(struct model_answer *answer);
 /* ---- What the parts of the model share, and its caller may ask ---------------------------------
  */
 
+bool model_op_writes(enum tidings_op_kind kind);
+
 /* The user with this id; made if new, which no answer can show. */
 struct model_user *model_user(struct model *model, uint64_t id);
 /* The post with this id, or NULL. */
@@ -155,9 +163,11 @@ uint64_t model_unread(const struct model *model, const struct model_user *user, 
 /* The post as its own answer shows it. */
 void model_show_post(struct model *model, const struct model_post *post,
                      struct tidings_post *shown);
+size_t model_page_limit(const struct model *model, const struct tidings_page *page);
 
 /* Field name of the first bad argument, or NULL. */
 const char *model_check_arguments(const struct model *model, const struct tidings_op *op);
+const char *model_check_page(const struct model *model, const struct tidings_page *page);
 /* Characters in a text, or -1 if it is no UTF-8 or holds a NUL. */
 long model_characters(struct tidings_text text);
 /* A line that says what the answer says, as render_answer (render.h) says it of an engine's. The
@@ -172,6 +182,11 @@ bool model_write(struct model *model, const struct model_call *call, int64_t t,
                  struct model_answer *answer);
 void model_read(struct model *model, const struct model_call *call, int64_t t,
                 struct model_answer *answer);
+
+/* Adds an event to the log; its id is not known yet. */
+void model_add_event(struct model *model, struct tidings_event event);
+bool model_same_text(struct tidings_text a, struct tidings_text b);
+void model_set_text(struct tidings_text *place, struct tidings_text text);
 
 /* malloc and realloc that do not fail, a copy of a text that ends in a NUL, and its end. */
 void *model_room(void *old, size_t n, size_t size);

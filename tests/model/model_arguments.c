@@ -121,7 +121,7 @@ static bool body_ok(const struct model *model, struct tidings_text body)
     return body.n <= model->settings.body_max && model_characters(body) >= 0;
 }
 
-static const char *check_page(const struct model *model, const struct tidings_page *page)
+const char *model_check_page(const struct model *model, const struct tidings_page *page)
 {
     if (page->limit > model->settings.page_max)
         return "limit";
@@ -141,7 +141,7 @@ static const char *check_feed(const struct model *model, const struct tidings_op
     if (op->u.feed.filter != TIDINGS_ALL && op->u.feed.filter != TIDINGS_UNREAD &&
         op->u.feed.filter != TIDINGS_READ)
         return "filter";
-    return check_page(model, &op->u.feed.page);
+    return model_check_page(model, &op->u.feed.page);
 }
 
 static const char *check_relation(const struct tidings_op *op)
@@ -261,7 +261,7 @@ const char *model_check_arguments(const struct model *model, const struct tiding
         return check_relation(op);
     case TIDINGS_OP_FOLLOWING:
     case TIDINGS_OP_FOLLOWERS:
-        return !id_ok(op->u.users.user_id) ? "user_id" : check_page(model, &op->u.users.page);
+        return !id_ok(op->u.users.user_id) ? "user_id" : model_check_page(model, &op->u.users.page);
     case TIDINGS_OP_FANS_AMONG:
         return !id_ok(op->u.among.author_id) ? "author_id" : NULL;
     case TIDINGS_OP_COUNTERS:
@@ -286,11 +286,47 @@ const char *model_check_arguments(const struct model *model, const struct tiding
         return check_feed(model, op);
     case TIDINGS_OP_HISTORY:
     case TIDINGS_OP_EVENTS:
-        return check_page(model, &op->u.page);
+        return model_check_page(model, &op->u.page);
     case TIDINGS_OP_HISTORY_CLEAR:
     case TIDINGS_OP_BADGE:
     case TIDINGS_OP_UNREAD:
         return NULL;
+    case TIDINGS_OP_SCENE_PUBLISH:
+    case TIDINGS_OP_SCENE_EDIT:
+    case TIDINGS_OP_SCENE_DELETE:
+    case TIDINGS_OP_SCENES:
+    case TIDINGS_OP_SCENE:
+    case TIDINGS_OP_READING_SET:
+    case TIDINGS_OP_READING_DELETE:
+    case TIDINGS_OP_READING_CLEAR:
+    case TIDINGS_OP_READING:
+    case TIDINGS_OP_SUBSCRIBE:
+    case TIDINGS_OP_UNSUBSCRIBE:
+    case TIDINGS_OP_SUBSCRIPTIONS:
+    case TIDINGS_OP_SUBSCRIBERS:
+    case TIDINGS_OP_SUBSCRIBERS_AMONG:
+    case TIDINGS_OP_PREFERENCES:
+    case TIDINGS_OP_PREFERENCES_SET:
+    case TIDINGS_OP_NOTICES:
+    case TIDINGS_OP_NOTICES_MARK:
+        return model_story_check(model, op);
+    case TIDINGS_OP_REACT:
+    case TIDINGS_OP_UNREACT:
+    case TIDINGS_OP_COMMENT:
+    case TIDINGS_OP_COMMENT_DELETE:
+    case TIDINGS_OP_COMMENT_HIDE:
+    case TIDINGS_OP_COMMENT_RESTORE:
+    case TIDINGS_OP_REACTORS:
+    case TIDINGS_OP_REACTED:
+    case TIDINGS_OP_COMMENTS:
+    case TIDINGS_OP_STATS:
+    case TIDINGS_OP_HOT:
+    case TIDINGS_OP_WEBHOOK_SET:
+    case TIDINGS_OP_WEBHOOK_DELETE:
+    case TIDINGS_OP_WEBHOOK_RETRY:
+    case TIDINGS_OP_WEBHOOK_REPORT:
+    case TIDINGS_OP_WEBHOOKS:
+    case TIDINGS_OP_WEBHOOK:
     case TIDINGS_OP_COUNT:
         break;
     }

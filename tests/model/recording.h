@@ -27,6 +27,8 @@ enum ref_kind {
     REF_POST,   /* id of the post that publish number `value` made, plus delta */
     REF_AS_OF,  /* the token in slot `value` */
     REF_BEYOND, /* delta more than the newest token there can be */
+    REF_SCENE,   /* id of the scene that step number `value` of those that write scenes made */
+    REF_MESSAGE, /* id of a message of such a step: number * MESSAGES_MOST + place in its list */
     REF_EVENT,  /* id of the event number `value` that the run has seen, plus delta (0 or -1) */
 };
 
@@ -51,6 +53,11 @@ struct step {
     struct ref post;      /* post_id; in EVENTS page.after.a */
     struct ref *posts;    /* mark: the n_post_ids; NULL is NULL */
     struct ref up_to;
+    struct ref scene;     /* scene_id */
+    struct ref message;   /* message_id */
+    struct ref *messages; /* the ids of a scene's messages; NULL: all are new */
+    uint32_t maker;       /* SCENE_PUBLISH, SCENE_EDIT: its number among these, from 1 */
+    uint32_t client;      /* READING: number of the client that asks for a delta; 0 is none */
     uint32_t publish;    /* PUBLISH: its number */
     uint32_t list;       /* number of the list it pages through; 0 is none */
     bool list_begins;    /* from its beginning, rather than from where it stands */
@@ -79,6 +86,7 @@ struct recording {
     uint64_t user_ids[MAX_USERS];
     size_t n_users;
     uint32_t n_publishes;
+    uint32_t n_makers;
     int64_t start_ms;
 
     struct step *steps;
@@ -99,6 +107,14 @@ void *recording_room(struct recording *recording, size_t size);
 
 /* The step in one line. */
 void step_report(struct report *report, size_t number, const struct step *step);
+
+/* ---- Parts of a line ----------------------------------------------------------------------- */
+
+void ref_report(struct report *report, const struct ref *ref);
+void mark_report(struct report *report, const struct step *step);
+void page_report(struct report *report, const struct step *step, const struct tidings_page *page);
+/* recording_story.c: the arguments of an operation on stories. */
+void story_report(struct report *report, const struct step *step);
 
 /* Name of an operation, also of one that does not exist. */
 const char *op_name(enum tidings_op_kind kind);

@@ -20,5 +20,7 @@ bool render_answer(const struct tidings_once *once, const struct tidings_answer 
 
 /* The id of the post in the line of a PUBLISH; 0 if there is none. */
 uint64_t render_post_id(struct tidings_text bytes);
+/* The id of the scene in the line of a SCENE_PUBLISH or SCENE_EDIT; 0 if there is none. */
+uint64_t render_scene_id(struct tidings_text bytes);
 
 #endif

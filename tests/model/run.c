@@ -59,6 +59,7 @@ bool run_open(struct run *run, struct recording *recording, const char *dir)
     run->post_room = recording->room + 1;
     run->post_ids = calloc(run->post_room, sizeof *run->post_ids);
     run->publish_of = calloc(run->post_room, sizeof *run->publish_of);
+    run_story_open(&run->story, recording);
     return engine_open(run);
 }
 
@@ -71,6 +72,7 @@ void run_close(struct run *run)
     model_release(&run->model);
     free(run->post_ids);
     free(run->publish_of);
+    run_story_close(&run->story);
 }
 
 static bool run_reopen(struct run *run)
@@ -187,6 +189,8 @@ bool run_op(struct run *run, const struct tidings_op *op, struct tidings_cursor 
             !check_new_post_id(run, call.new_post_id))
             return false;
     }
+    if (!run_story_learn(run, op, &call))
+        return false;
     model_run(&run->model, &call, &run->expected);
     if (!compare_answers(op, &run->expected, &run->answer, &run->outcome->report))
         return run_fail(run, "in the answer to %s of user %" PRIu64, op_name(op->kind),
@@ -210,18 +214,26 @@ static bool fresh_as_of(struct run *run, const struct step *step, uint64_t *as_o
     return true;
 }
 
-static bool post_made(const struct run *run, const struct ref *ref)
+/* Has what the ref names been made in this run? */
+static bool ref_made(const struct run *run, const struct ref *ref, uint64_t *id)
 {
-    return ref->kind == REF_POST && ref->value < run->post_room && run->post_ids[ref->value] != 0;
+    if (ref->kind == REF_SCENE || ref->kind == REF_MESSAGE)
+        return run_story_id(&run->story, ref, id);
+    if (ref->kind != REF_POST || ref->value >= run->post_room)
+        return false;
+    *id = run->post_ids[ref->value];
+    return *id != 0;
 }
 
-static uint64_t post_id(const struct run *run, const struct ref *ref)
+uint64_t run_ref_id(const struct run *run, const struct ref *ref)
 {
-    if (ref->kind != REF_POST)
+    uint64_t id;
+
+    if (ref->kind == REF_NUMBER)
         return ref->value;
-    if (post_made(run, ref))
-        return run->post_ids[ref->value] + (uint64_t)ref->delta;
-    return TIDINGS_ID_MAX - 1000000 - ref->value;
+    if (ref_made(run, ref, &id))
+        return id + (uint64_t)ref->delta;
+    return TIDINGS_ID_MAX - 1000000 - ref->value % 1000000;
 }
 
 static bool resolve_up_to(struct run *run, const struct step *step, uint64_t *up_to)
@@ -232,8 +244,8 @@ static bool resolve_up_to(struct run *run, const struct step *step, uint64_t *up
         *up_to = run->slots[ref->value];
         return true;
     }
-    if (post_made(run, ref)) {
-        *up_to = post_id(run, ref);
+    if (ref_made(run, ref, up_to)) {
+        *up_to += (uint64_t)ref->delta;
         return true;
     }
     if (ref->kind == REF_NUMBER) {
@@ -253,7 +265,7 @@ static bool resolve_mark(struct run *run, const struct step *step, struct tiding
     if (step->posts != NULL) {
         *ids = calloc(op->u.mark.n_post_ids + 1, sizeof **ids);
         for (size_t i = 0; i < op->u.mark.n_post_ids; i++)
-            (*ids)[i] = post_id(run, &step->posts[i]);
+            (*ids)[i] = run_ref_id(run, &step->posts[i]);
         op->u.mark.post_ids = *ids;
     }
     return resolve_up_to(run, step, &op->u.mark.up_to);
@@ -285,18 +297,20 @@ static bool resolve(struct run *run, const struct step *step, struct tidings_op 
 
     switch (op->kind) {
     case TIDINGS_OP_EDIT:
-        op->u.edit.post_id = post_id(run, &step->post);
+        op->u.edit.post_id = run_ref_id(run, &step->post);
         return true;
     case TIDINGS_OP_DELETE:
     case TIDINGS_OP_OPEN:
     case TIDINGS_OP_HISTORY_DELETE:
     case TIDINGS_OP_POST:
-        op->u.post.post_id = post_id(run, &step->post);
+        op->u.post.post_id = run_ref_id(run, &step->post);
         return true;
     case TIDINGS_OP_MARK_READ:
     case TIDINGS_OP_MARK_UNREAD:
+    case TIDINGS_OP_NOTICES_MARK:
         return resolve_mark(run, step, op, ids);
     default:
+        run_story_resolve(run, step, op);
         break;
     }
     if (page == NULL)
@@ -332,12 +346,12 @@ static void number_bytes(uint8_t bytes[16], uint32_t number)
     memcpy(bytes + 12, &number, sizeof number);
 }
 
-static void remember(struct run *run, const struct step *step, const struct tidings_op *op)
+static bool remember(struct run *run, const struct step *step, const struct tidings_op *op)
 {
     uint64_t as_of;
 
     if (run->answer.err != TIDINGS_OK)
-        return;
+        return true;
     if (op->kind == TIDINGS_OP_PUBLISH && run->post_ids[step->publish] == 0) {
         run->post_ids[step->publish] = published_id(run, op);
         run->publish_of[run->model.n_posts - 1] = step->publish;
@@ -348,6 +362,7 @@ static void remember(struct run *run, const struct step *step, const struct tidi
             (struct place){step->list, answer_next(op->kind, &run->answer), run->expected.next};
     if (step->keep_as_of != 0 && answer_as_of(op->kind, &run->answer, &as_of))
         run->slots[step->keep_as_of] = as_of;
+    return run_story_remember(run, step, op);
 }
 
 static bool run_op_step(struct run *run, const struct step *step)
@@ -369,9 +384,7 @@ static bool run_op_step(struct run *run, const struct step *step)
     if (ok && step->wild_cursor) {
         ok = run_wild(run, &op);
     } else if (ok) {
-        ok = run_op(run, &op, model_after);
-        if (ok)
-            remember(run, step, &op);
+        ok = run_op(run, &op, model_after) && remember(run, step, &op);
     }
     free(ids);
     return ok;

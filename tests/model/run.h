@@ -8,6 +8,7 @@
 
 #include "model.h"
 #include "recording.h"
+#include "run_story.h"
 
 #include <stdatomic.h>
 
@@ -34,6 +35,7 @@ struct run {
     size_t post_room;
     struct place places[LISTS];
     uint64_t slots[SLOTS];
+    struct run_story story;
 };
 
 /* Opens an engine in `dir`, which must be empty or missing. run_close works in any state. */
@@ -47,6 +49,9 @@ bool run_step(struct run *run, const struct step *step);
  * terms. The answers stay in `answer` and `expected`.
  */
 bool run_op(struct run *run, const struct tidings_op *op, struct tidings_cursor model_after);
+
+/* The id that a ref stands for. */
+uint64_t run_ref_id(const struct run *run, const struct ref *ref);
 
 /* sweep.c: asks everything that can be asked, `limit` rows a page. */
 bool run_sweep(struct run *run, int64_t now_ms, uint32_t limit);

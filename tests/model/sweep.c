@@ -3,34 +3,25 @@
  * The sweep: every question about every user, compared with the model as always, and beyond that
  * counted up, so that the answers are held against each other without the model's help.
  */
+#include "sweep.h"
+
 #include "invariants.h"
-#include "run.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct sweep {
-    struct run *run;
-    int64_t now_ms;
-    uint32_t limit;
-    uint64_t *authors; /* who has ever published */
-    size_t n_authors;
-};
-
-static struct tidings_op question(const struct sweep *sweep, enum tidings_op_kind kind,
-                                  uint64_t viewer)
+struct tidings_op question(const struct sweep *sweep, enum tidings_op_kind kind, uint64_t viewer)
 {
     return (struct tidings_op){.kind = kind, .user_id = viewer, .now_ms = sweep->now_ms};
 }
 
-static bool ask(struct sweep *sweep, const struct tidings_op *op)
+bool ask(struct sweep *sweep, const struct tidings_op *op)
 {
     return run_op(sweep->run, op, (struct tidings_cursor){0, 0});
 }
 
-/* Pages through the whole list; *n is the number of its rows. */
-static bool page_through(struct sweep *sweep, struct tidings_op op, uint64_t *n)
+bool page_through(struct sweep *sweep, struct tidings_op op, uint64_t *n)
 {
     struct tidings_page *page = op_page(&op);
     struct tidings_cursor model_after = {0, 0};
@@ -241,13 +232,14 @@ bool run_sweep(struct run *run, int64_t now_ms, uint32_t limit)
     bool ok;
 
     find_authors(&sweep);
-    ok = sweep_posts(&sweep) && sweep_events(&sweep);
+    ok = sweep_posts(&sweep) && sweep_events(&sweep) && sweep_stories(&sweep);
     for (size_t i = 0; ok && i < run->recording->n_users; i++) {
         uint64_t viewer = run->recording->user_ids[i];
 
         ok = sweep_unread(&sweep, viewer) && sweep_inbox(&sweep, viewer) &&
              sweep_author_pages(&sweep, viewer) && sweep_relations(&sweep, viewer) &&
-             sweep_fans(&sweep, viewer) && sweep_history(&sweep, viewer);
+             sweep_fans(&sweep, viewer) && sweep_history(&sweep, viewer) &&
+             sweep_reader(&sweep, viewer);
     }
     free(sweep.authors);
     return ok;
