@@ -37,7 +37,7 @@ void same_bool(struct diff *diff, const char *field, bool want, bool got)
 }
 
 void same_text(struct diff *diff, const char *field, struct tidings_text want,
-                      struct tidings_text got)
+               struct tidings_text got)
 {
     if (got.p != NULL && want.n == got.n && memcmp(want.p, got.p, want.n) == 0)
         return;
@@ -102,7 +102,7 @@ static void same_feed(struct diff *diff, const struct tidings_op *op,
 }
 
 void same_users(struct diff *diff, const struct model_answer *want,
-                       const struct tidings_answer *got)
+                const struct tidings_answer *got)
 {
     size_t n = same_length(diff, want->n, got->u.users.n);
 
@@ -175,7 +175,7 @@ static void same_events(struct diff *diff, const struct model_answer *want,
 }
 
 void same_among(struct diff *diff, const struct model_answer *want,
-                       const struct tidings_answer *got)
+                const struct tidings_answer *got)
 {
     size_t n = same_length(diff, want->n, got->u.among.n);
 

@@ -22,17 +22,15 @@ enum mood {
 #define OP(name) [TIDINGS_OP_##name]
 
 static const unsigned char weights[MOODS][TIDINGS_OP_COUNT] = {
-    [MOOD_MIXED] = {OP(FANS_AMONG) = 2,  OP(FOLLOW) = 12,        OP(UNFOLLOW) = 5,
-                    OP(PROFILE_SET) = 3, OP(PUBLISH) = 16,       OP(EDIT) = 4,
-                    OP(DELETE) = 4,      OP(OPEN) = 12,          OP(MARK_READ) = 10,
-                    OP(MARK_UNREAD) = 6, OP(HISTORY_DELETE) = 3, OP(HISTORY_CLEAR) = 1,
-                    OP(STATUS) = 2,      OP(FOLLOWING) = 3,      OP(FOLLOWERS) = 3,
-                    OP(COUNTERS) = 2,    OP(PROFILE) = 2,        OP(POST) = 3,
-                    OP(AUTHOR_PAGE) = 6, OP(INBOX) = 10,         OP(BADGE) = 3,
-                    OP(UNREAD) = 4,      OP(HISTORY) = 5,        OP(EVENTS) = 4,
+    [MOOD_MIXED] = {OP(FANS_AMONG) = 2, OP(FOLLOW) = 12, OP(UNFOLLOW) = 5, OP(PROFILE_SET) = 3,
+                    OP(PUBLISH) = 16, OP(EDIT) = 4, OP(DELETE) = 4, OP(OPEN) = 12,
+                    OP(MARK_READ) = 10, OP(MARK_UNREAD) = 6, OP(HISTORY_DELETE) = 3,
+                    OP(HISTORY_CLEAR) = 1, OP(STATUS) = 2, OP(FOLLOWING) = 3, OP(FOLLOWERS) = 3,
+                    OP(COUNTERS) = 2, OP(PROFILE) = 2, OP(POST) = 3, OP(AUTHOR_PAGE) = 6,
+                    OP(INBOX) = 10, OP(BADGE) = 3, OP(UNREAD) = 4, OP(HISTORY) = 5, OP(EVENTS) = 4,
                     /* stories */
-                    OP(SCENE_PUBLISH) = 6, OP(SCENE_EDIT) = 2, OP(SCENE_DELETE) = 1,
-                    OP(SCENES) = 2, OP(SCENE) = 1, OP(READING_SET) = 6, OP(READING_DELETE) = 2,
+                    OP(SCENE_PUBLISH) = 6, OP(SCENE_EDIT) = 2, OP(SCENE_DELETE) = 1, OP(SCENES) = 2,
+                    OP(SCENE) = 1, OP(READING_SET) = 6, OP(READING_DELETE) = 2,
                     OP(READING_CLEAR) = 1, OP(READING) = 4, OP(SUBSCRIBE) = 5, OP(UNSUBSCRIBE) = 2,
                     OP(SUBSCRIPTIONS) = 1, OP(SUBSCRIBERS) = 1, OP(SUBSCRIBERS_AMONG) = 1,
                     OP(PREFERENCES) = 1, OP(PREFERENCES_SET) = 2, OP(NOTICES) = 4,

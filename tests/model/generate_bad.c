@@ -168,7 +168,8 @@ static void bad_argument(struct generator *g, struct step *step)
     case TIDINGS_OP_AUTHOR_PAGE:
     case TIDINGS_OP_INBOX:
         if (rng_percent(&g->rng, 30))
-            op->u.feed.author_id = op->kind == TIDINGS_OP_INBOX ? generate_too_great(g) : generate_bad_id(g);
+            op->u.feed.author_id =
+                op->kind == TIDINGS_OP_INBOX ? generate_too_great(g) : generate_bad_id(g);
         else if (rng_percent(&g->rng, 40))
             op->u.feed.filter = (enum tidings_filter)(rng_percent(&g->rng, 50) ? 3 : 255);
         else

@@ -63,8 +63,7 @@ static size_t scene_of(struct generator *g, const struct model *model, uint64_t 
 static struct ref scene_ref(struct generator *g, const struct run *run, size_t scene)
 {
     if (scene < run->model.stories.n_scenes && !rng_percent(&g->rng, 3))
-        return (struct ref){REF_SCENE, rng_percent(&g->rng, 1) ? 1 : 0,
-                            run->story.maker_of[scene]};
+        return (struct ref){REF_SCENE, rng_percent(&g->rng, 1) ? 1 : 0, run->story.maker_of[scene]};
     return (struct ref){REF_SCENE, 0, g->recording->n_makers + 1};
 }
 
@@ -89,9 +88,9 @@ static struct tidings_text message_text(struct generator *g)
 
     if (rng_below(&g->rng, 100) == 0)
         return generate_characters(g, most < 100 ? most : 100);
-    return rng_percent(&g->rng, 30) ? generate_body(g, rng_between(&g->rng, 1, most < 40 ? most : 40))
-                                    : generate_characters(g, rng_between(&g->rng, 1,
-                                                                         most < 6 ? most : 6));
+    return rng_percent(&g->rng, 30)
+               ? generate_body(g, rng_between(&g->rng, 1, most < 40 ? most : 40))
+               : generate_characters(g, rng_between(&g->rng, 1, most < 6 ? most : 6));
 }
 
 /* So many that a millisecond's ids suffice for them: see generate_settings. */
@@ -238,8 +237,7 @@ static size_t story_of_reader(struct generator *g, struct run *run, uint64_t use
     size_t pick = reader->n_changes > 0 ? rng_below(&g->rng, reader->n_changes) : 0;
 
     if (reader->n_changes > 0 && rng_percent(&g->rng, 60))
-        return (size_t)(model_post(&run->model, reader->changes[pick].story_id) -
-                        run->model.posts);
+        return (size_t)(model_post(&run->model, reader->changes[pick].story_id) - run->model.posts);
     return some_story(g, &run->model);
 }
 
@@ -264,8 +262,8 @@ static void reading_arguments(struct generator *g, struct run *run, struct step 
     step->scene = scene_ref(g, run, scene);
     it = &model->stories.scenes[scene];
     if (it->n_messages > 0 && rng_percent(&g->rng, 70))
-        step->message = run_story_message(
-            &run->story, it->messages[rng_below(&g->rng, it->n_messages)].id);
+        step->message =
+            run_story_message(&run->story, it->messages[rng_below(&g->rng, it->n_messages)].id);
     else if (rng_percent(&g->rng, 10))
         step->message = (struct ref){
             REF_MESSAGE, 0, rng_below(&g->rng, (g->recording->n_makers + 1) * MESSAGES_MOST)};
@@ -319,8 +317,10 @@ static void subscribers_arguments(struct generator *g, struct run *run, struct s
 {
     if (rng_percent(&g->rng, 85))
         step->op.role = rng_percent(&g->rng, 50) ? TIDINGS_ROLE_SERVICE : TIDINGS_ROLE_ADMIN;
-    if (step->op.kind == TIDINGS_OP_SUBSCRIBERS_AMONG)
+    if (step->op.kind == TIDINGS_OP_SUBSCRIBERS_AMONG) {
         among_arguments(g, step);
+        step->op.u.among.delivered = rng_percent(&g->rng, 40);
+    }
     step->post = story_ref(g, run, some_story(g, &run->model));
     if (step->op.kind == TIDINGS_OP_SUBSCRIBERS)
         page_arguments(g, step);

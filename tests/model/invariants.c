@@ -14,14 +14,13 @@ void require(struct check *check, bool truth, const char *what, size_t row)
     report_add(check->report, "invariant broken in row %zu: %s\n", row, what);
 }
 
-void require_text(struct check *check, struct tidings_text text, const char *what,
-                         size_t row)
+void require_text(struct check *check, struct tidings_text text, const char *what, size_t row)
 {
     require(check, text.p != NULL && text.p[text.n] == '\0' && strlen(text.p) == text.n, what, row);
 }
 
 void require_page(struct check *check, const struct tidings_page *page, size_t n,
-                         struct tidings_cursor next)
+                  struct tidings_cursor next)
 {
     size_t limit = page->limit != 0 ? page->limit : (size_t)check->settings->page_default;
 

@@ -94,7 +94,7 @@ struct model_call {
     const struct tidings_op *op;
     int64_t now_ms;
     struct tidings_cursor after;
-    uint64_t new_post_id; /* the id that a PUBLISH shall give its post */
+    uint64_t new_post_id;            /* the id that a PUBLISH shall give its post */
     uint64_t new_scene_id;           /* likewise for SCENE_PUBLISH */
     const uint64_t *new_message_ids; /* the id of every message of the scene afterwards */
     size_t n_new_message_ids;

@@ -435,9 +435,8 @@ static bool reading_set(struct model *model, const struct tidings_op *op, int64_
         return false;
     }
     reader->visits = model_room(reader->visits, reader->n_visits + 1, sizeof *reader->visits);
-    reader->visits[reader->n_visits++] =
-        (struct model_visit){story->id, op->u.reading.scene_id, op->u.reading.message_id,
-                             device_time(op, t)};
+    reader->visits[reader->n_visits++] = (struct model_visit){
+        story->id, op->u.reading.scene_id, op->u.reading.message_id, device_time(op, t)};
     model_stopped_at(reader, story->id, after);
     answer->changed = memcmp(&before, after, sizeof before) != 0;
     if (answer->changed)

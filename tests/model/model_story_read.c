@@ -10,8 +10,7 @@
 
 static void scenes(struct model *model, const struct model_call *call, struct model_answer *answer)
 {
-    const struct model_post *story =
-        model_living_story(model, call->op->u.scenes.story_id, answer);
+    const struct model_post *story = model_living_story(model, call->op->u.scenes.story_id, answer);
     size_t limit = model_page_limit(model, &call->op->u.scenes.page);
 
     if (story == NULL)
@@ -116,13 +115,6 @@ static void subscriptions(struct model *model, const struct model_call *call,
     }
 }
 
-static bool may_ask_for_subscribers(const struct tidings_op *op, struct model_answer *answer)
-{
-    if (op->role == TIDINGS_ROLE_USER)
-        answer->err = TIDINGS_FORBIDDEN;
-    return op->role != TIDINGS_ROLE_USER;
-}
-
 static void subscribers(struct model *model, const struct model_call *call,
                         struct model_answer *answer)
 {
@@ -130,8 +122,11 @@ static void subscribers(struct model *model, const struct model_call *call,
     uint64_t story_id = call->op->u.scenes.story_id;
     uint64_t last = 0;
 
-    if (!may_ask_for_subscribers(call->op, answer) ||
-        model_living_story(model, story_id, answer) == NULL)
+    if (call->op->role == TIDINGS_ROLE_USER) {
+        answer->err = TIDINGS_FORBIDDEN;
+        return;
+    }
+    if (model_living_story(model, story_id, answer) == NULL)
         return;
     answer->user_rows = model_room(NULL, limit, sizeof *answer->user_rows);
     for (size_t i = model->stories.n_subscriptions; i-- > 0;) {
@@ -152,15 +147,30 @@ static void subscribers(struct model *model, const struct model_call *call,
     }
 }
 
+/* Was the user ever told of one of the story's scenes? */
+static bool was_told(struct model *model, uint64_t user_id, uint64_t story_id)
+{
+    const struct model_reader *reader = model_reader(model, user_id);
+
+    for (size_t i = 0; i < reader->n_told; i++) {
+        if (model->stories.scenes[reader->told[i].scene].story_id == story_id)
+            return true;
+    }
+    return false;
+}
+
 static void subscribers_among(struct model *model, const struct tidings_op *op,
                               struct model_answer *answer)
 {
-    if (!may_ask_for_subscribers(op, answer))
-        return;
+    uint64_t story_id = op->u.among.author_id;
+
     answer->user_ids = model_room(NULL, op->u.among.n_user_ids, sizeof *answer->user_ids);
     for (size_t i = 0; i < op->u.among.n_user_ids; i++) {
-        if (model_wants_to_know(model, op->u.among.user_ids[i], op->u.among.author_id))
-            answer->user_ids[answer->n++] = op->u.among.user_ids[i];
+        uint64_t id = op->u.among.user_ids[i];
+
+        if (model_wants_to_know(model, id, story_id) ||
+            (op->u.among.delivered && was_told(model, id, story_id)))
+            answer->user_ids[answer->n++] = id;
     }
 }
 

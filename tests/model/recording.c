@@ -118,8 +118,7 @@ void ref_report(struct report *report, const struct ref *ref)
         report_add(report, "%+" PRId64, ref->delta);
 }
 
-void page_report(struct report *report, const struct step *step,
-                        const struct tidings_page *page)
+void page_report(struct report *report, const struct step *step, const struct tidings_page *page)
 {
     report_add(report, " limit=%" PRIu32, page->limit);
     if (step->list != 0)

@@ -23,13 +23,13 @@ enum {
 };
 
 enum ref_kind {
-    REF_NUMBER, /* `value` itself */
-    REF_POST,   /* id of the post that publish number `value` made, plus delta */
-    REF_AS_OF,  /* the token in slot `value` */
-    REF_BEYOND, /* delta more than the newest token there can be */
+    REF_NUMBER,  /* `value` itself */
+    REF_POST,    /* id of the post that publish number `value` made, plus delta */
+    REF_AS_OF,   /* the token in slot `value` */
+    REF_BEYOND,  /* delta more than the newest token there can be */
     REF_SCENE,   /* id of the scene that step number `value` of those that write scenes made */
     REF_MESSAGE, /* id of a message of such a step: number * MESSAGES_MOST + place in its list */
-    REF_EVENT,  /* id of the event number `value` that the run has seen, plus delta (0 or -1) */
+    REF_EVENT,   /* id of the event number `value` that the run has seen, plus delta (0 or -1) */
 };
 
 struct ref {
@@ -58,13 +58,13 @@ struct step {
     struct ref *messages; /* the ids of a scene's messages; NULL: all are new */
     uint32_t maker;       /* SCENE_PUBLISH, SCENE_EDIT: its number among these, from 1 */
     uint32_t client;      /* READING: number of the client that asks for a delta; 0 is none */
-    uint32_t publish;    /* PUBLISH: its number */
-    uint32_t list;       /* number of the list it pages through; 0 is none */
-    bool list_begins;    /* from its beginning, rather than from where it stands */
-    uint32_t keep_as_of; /* the slot that keeps the answer's token */
-    uint32_t once;       /* number of its key; 0: it is not one to be made only once */
-    uint32_t once_print; /* number of its fingerprint */
-    bool wild_cursor;    /* op's cursor is made up: any sane answer will do */
+    uint32_t publish;     /* PUBLISH: its number */
+    uint32_t list;        /* number of the list it pages through; 0 is none */
+    bool list_begins;     /* from its beginning, rather than from where it stands */
+    uint32_t keep_as_of;  /* the slot that keeps the answer's token */
+    uint32_t once;        /* number of its key; 0: it is not one to be made only once */
+    uint32_t once_print;  /* number of its fingerprint */
+    bool wild_cursor;     /* op's cursor is made up: any sane answer will do */
 };
 
 /* How a run went. */

@@ -45,11 +45,10 @@ static int line_of_scene(char *line, const struct tidings_scene *scene)
 
 static int line_of_reading(char *line, bool changed, const struct tidings_reading *reading)
 {
-    return snprintf(line, RENDER_MAX,
-                    "changed %d story %" PRIu64 " scene %" PRIu64 " message %" PRIu64
-                    " at %" PRId64,
-                    changed, reading->story_id, reading->scene_id, reading->message_id,
-                    reading->modified_at);
+    return snprintf(
+        line, RENDER_MAX,
+        "changed %d story %" PRIu64 " scene %" PRIu64 " message %" PRIu64 " at %" PRId64, changed,
+        reading->story_id, reading->scene_id, reading->message_id, reading->modified_at);
 }
 
 static int line_of_subscription(char *line, bool changed, bool subscribed)
