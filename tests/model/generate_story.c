@@ -241,18 +241,62 @@ static size_t story_of_reader(struct generator *g, struct run *run, uint64_t use
     return some_story(g, &run->model);
 }
 
+/* One of the scene's messages, or one that it does not have: another scene's, or an id close by. */
+static struct ref message_of(struct generator *g, struct run *run, const struct model_scene *scene)
+{
+    static const int64_t close_by[] = {1, 16, 32, 160};
+    struct ref ref = {0};
+
+    if (scene->n_given > 0 && rng_percent(&g->rng, 80))
+        ref = run_story_message(&run->story, scene->given[rng_below(&g->rng, scene->n_given)]);
+    else if (rng_percent(&g->rng, 10))
+        ref = (struct ref){REF_MESSAGE, 0,
+                           rng_below(&g->rng, (g->recording->n_makers + 1) * MESSAGES_MOST)};
+    if (ref.kind == REF_MESSAGE && rng_percent(&g->rng, 5))
+        ref.delta = close_by[rng_below(&g->rng, sizeof close_by / sizeof close_by[0])];
+    return ref;
+}
+
+/* The same moment as an earlier position, in the same scene or another, so that the place decides. */
+static bool tie_arguments(struct generator *g, struct run *run, struct step *step)
+{
+    const struct model_reader *reader = model_reader(&run->model, step->op.user_id);
+    const struct model_scene *scene;
+    const struct model_visit *visit;
+    size_t pick;
+
+    if (reader->n_visits == 0)
+        return false;
+    visit = &reader->visits[reader->n_visits - 1 -
+                            rng_below(&g->rng, reader->n_visits < 8 ? reader->n_visits : 8)];
+    scene = model_scene(&run->model, visit->scene_id);
+    if (scene == NULL)
+        return false;
+    pick = rng_percent(&g->rng, 60) ? (size_t)(scene - run->model.stories.scenes)
+                                    : scene_of(g, &run->model, visit->story_id);
+    step->post = (struct ref){
+        REF_POST, 0, run->publish_of[model_post(&run->model, visit->story_id) - run->model.posts]};
+    step->scene = scene_ref(g, run, pick);
+    step->message = message_of(g, run, &run->model.stories.scenes[pick]);
+    step->op.u.reading.modified_at = visit->at;
+    return true;
+}
+
 static void reading_arguments(struct generator *g, struct run *run, struct step *step)
 {
     const struct model *model = &run->model;
-    size_t story = story_of_reader(g, run, step->op.user_id);
+    bool set = step->op.kind == TIDINGS_OP_READING_SET;
+    size_t story;
     size_t scene;
-    const struct model_scene *it;
 
+    if (set && rng_percent(&g->rng, 15) && tie_arguments(g, run, step))
+        return;
     step->op.u.reading.modified_at = device_time(g, run, step->op.user_id);
     if (step->op.kind == TIDINGS_OP_READING_CLEAR)
         return;
+    story = story_of_reader(g, run, step->op.user_id);
     step->post = story_ref(g, run, story);
-    if (step->op.kind != TIDINGS_OP_READING_SET || rng_percent(&g->rng, 20))
+    if (!set || rng_percent(&g->rng, 20))
         return;
     scene = story < model->n_posts && rng_percent(&g->rng, 96)
                 ? scene_of(g, model, model->posts[story].id)
@@ -260,28 +304,43 @@ static void reading_arguments(struct generator *g, struct run *run, struct step 
     if (scene >= model->stories.n_scenes)
         return;
     step->scene = scene_ref(g, run, scene);
-    it = &model->stories.scenes[scene];
-    if (it->n_messages > 0 && rng_percent(&g->rng, 70))
-        step->message =
-            run_story_message(&run->story, it->messages[rng_below(&g->rng, it->n_messages)].id);
-    else if (rng_percent(&g->rng, 10))
-        step->message = (struct ref){
-            REF_MESSAGE, 0, rng_below(&g->rng, (g->recording->n_makers + 1) * MESSAGES_MOST)};
+    step->message = message_of(g, run, &model->stories.scenes[scene]);
+}
+
+/* Mostly of whoever has just done something: a version is most telling right after a change. */
+static struct generator_client *some_client(struct generator *g, struct step *step)
+{
+    const struct recording *recording = g->recording;
+    size_t slot = rng_between(&g->rng, 1, CLIENTS - 1);
+    bool new = rng_percent(&g->rng, 5);
+
+    if (recording->n > 0 && model_op_writes(recording->steps[recording->n - 1].op.kind) &&
+        rng_percent(&g->rng, 70))
+        step->op.user_id = recording->steps[recording->n - 1].op.user_id;
+    for (size_t i = 1; i < CLIENTS && !new; i++) {
+        if (g->clients[i].number != 0 && g->clients[i].user_id == step->op.user_id)
+            return &g->clients[i];
+    }
+    g->clients[slot].number += g->clients[slot].number == 0 ? (uint32_t)slot : CLIENTS;
+    g->clients[slot].user_id = step->op.user_id;
+    return &g->clients[slot];
 }
 
 /* The list, or what changed for one of the clients. */
 static void readings_arguments(struct generator *g, struct step *step)
 {
-    size_t slot = rng_between(&g->rng, 1, CLIENTS - 1);
-    struct generator_client *client = &g->clients[slot];
+    struct generator_client *client;
 
-    if (rng_percent(&g->rng, 40)) {
+    if (rng_percent(&g->rng, 30)) {
         page_arguments(g, step);
         return;
     }
-    if (client->number == 0 || rng_percent(&g->rng, 3)) {
-        client->number += client->number == 0 ? (uint32_t)slot : CLIENTS;
-        client->user_id = step->op.user_id;
+    client = some_client(g, step);
+    if (rng_percent(&g->rng, 30)) {
+        size_t slot = rng_between(&g->rng, 1, CLIENTS - 1);
+
+        if (g->clients[slot].number != 0)
+            client = &g->clients[slot];
     }
     step->op.u.readings.delta = true;
     step->op.user_id = client->user_id;
