@@ -311,12 +311,12 @@ static void reading_arguments(struct generator *g, struct run *run, struct step 
 static struct generator_client *some_client(struct generator *g, struct step *step)
 {
     const struct recording *recording = g->recording;
+    const struct step *last = &recording->steps[recording->n > 0 ? recording->n - 1 : 0];
     size_t slot = rng_between(&g->rng, 1, CLIENTS - 1);
     bool new = rng_percent(&g->rng, 5);
 
-    if (recording->n > 0 && model_op_writes(recording->steps[recording->n - 1].op.kind) &&
-        rng_percent(&g->rng, 70))
-        step->op.user_id = recording->steps[recording->n - 1].op.user_id;
+    if (last->op.user_id != 0 && model_op_writes(last->op.kind) && rng_percent(&g->rng, 70))
+        step->op.user_id = last->op.user_id;
     for (size_t i = 1; i < CLIENTS && !new; i++) {
         if (g->clients[i].number != 0 && g->clients[i].user_id == step->op.user_id)
             return &g->clients[i];
