@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 #include "engine/local/local.h"
+#include "engine/local/tie.h"
 #include "engine/local/verify.h"
 
 enum { PROGRESS_ROWS = 1 << 17 };
@@ -76,8 +77,6 @@ void verify_step(struct check *check)
     }
 }
 
-/* Visits every row of a table. The visitor may read other tables, but scan none of them twice at
- * once. */
 void verify_each_row(struct check *check, enum table table,
                      void (*visit)(struct check *, struct bytes key, struct bytes value))
 {
@@ -99,257 +98,11 @@ void verify_each_row(struct check *check, enum table table,
     }
 }
 
-/* ---- Pairs against read maps ---------------------------------------------------------------- */
-
-/* The pair's counts, from the read maps and the head alone. */
-static void recount(struct view *view, const struct tie *tie, struct pair *fresh)
-{
-    struct key prefix = key_pair(tie->fan, tie->realm->map, tie->author);
-    struct bytes key, value;
-    fresh->reads_in = fresh->reads_out = fresh->dead_in = fresh->dead_out = 0;
-    fresh->settled = tie->head->n_deleted;
-    bool found = kv_seek(view->txn, TABLE_USER, &prefix, &key, &value);
-    for (; found && key_has_prefix(key, &prefix);
-         found = kv_next(view->txn, TABLE_USER, &key, &value)) {
-        uint64_t read = 0;
-        if (key.n != (size_t)prefix.n + 4 || !readmap_decode_bits(value, &read)) {
-            view_corrupt(view);
-            return;
-        }
-        uint32_t first = get_u32(key.p + prefix.n) * READMAP_POSTS;
-        uint64_t in = spans_mask(tie->pair.spans, tie->pair.n_spans, first);
-        uint64_t dead = head_deleted_mask(tie->head, first);
-        fresh->reads_in += (uint32_t)__builtin_popcountll(read & in);
-        fresh->reads_out += (uint32_t)__builtin_popcountll(read & ~in);
-        fresh->dead_in += (uint32_t)__builtin_popcountll(read & in & dead);
-        fresh->dead_out += (uint32_t)__builtin_popcountll(read & ~in & dead);
-    }
-}
-
-static uint64_t read_bits_at(struct view *view, const struct tie *tie, uint32_t chunk)
-{
-    struct key key = key_map(tie->fan, tie->realm->map, tie->author, chunk);
-    struct bytes value;
-    uint64_t read = 0;
-    if (kv_get(view->txn, TABLE_USER, &key, &value) && !readmap_decode_bits(value, &read))
-        view_corrupt(view);
-    return read;
-}
-
-/* Unread posts counted one by one, 64 at a time. */
-static uint64_t count_unread(struct view *view, const struct tie *tie)
-{
-    uint64_t unread = 0;
-    uint32_t bound = tie->head->n_posts;
-    while ((bound = spans_top(tie->pair.spans, tie->pair.n_spans, bound))) {
-        uint32_t chunk = (bound - 1) / READMAP_POSTS, first = chunk * READMAP_POSTS;
-        uint64_t mask = spans_mask(tie->pair.spans, tie->pair.n_spans, first) &
-                        mask_below(bound - first) & ~head_deleted_mask(tie->head, first);
-        unread += (uint64_t)__builtin_popcountll(mask & ~read_bits_at(view, tie, chunk));
-        bound = first;
-    }
-    return unread;
-}
-
-static bool skips_are_sound(struct view *view, const struct tie *tie)
-{
-    struct skips skips;
-    if (!pair_skips(&tie->pair, &skips))
-        return false;
-    for (size_t i = 0; i < skips.n; i++)
-        for (uint32_t chunk = skips.at[i].start; chunk < skips.at[i].end; chunk++) {
-            uint64_t done = read_bits_at(view, tie, chunk) |
-                            head_deleted_mask(tie->head, chunk * READMAP_POSTS);
-            if (done != ~UINT64_C(0) || chunk >= tie->head->n_posts / READMAP_POSTS)
-                return false;
-        }
-    return true;
-}
-
-static bool spans_are_sound(const struct tie *tie)
-{
-    const struct pair *pair = &tie->pair;
-    for (size_t i = 0; i < pair->n_spans; i++) {
-        const struct span *span = &pair->spans[i];
-        if (span->start > tie->head->n_posts)
-            return false;
-        if (span->end != SPAN_OPEN && span->end > tie->head->n_posts)
-            return false;
-    }
-    return true;
-}
-
-static void check_follower_row(struct check *check, const struct tie *tie)
-{
-    struct key key = key_follower(tie->author, tie->pair.rank);
-    struct bytes value;
-    bool found = kv_get(check->view->txn, tie->realm->followers, &key, &value);
-    if (found && value.n == ID_BYTES && get_id(value.p) == tie->fan)
-        return;
-    verify_differ(check, "user %" PRIu64 " follows %" PRIu64 ", who has no such follower", tie->fan,
-                  tie->author);
-    uint8_t fan[ID_BYTES];
-    put_id(fan, tie->fan);
-    verify_mend(check, tie->realm->followers, &key, (struct bytes){fan, sizeof fan});
-}
-
-/* Where a pair belongs if anywhere. */
-static enum user_row row_of(const struct realm *realm, const struct pair *pair)
-{
-    return pair->n_spans || pair->paused ? realm->inside : realm->outside;
-}
-
-static void mend_pair(struct check *check, const struct tie *tie, const struct pair *fresh)
-{
-    struct view *view = check->view;
-    enum user_row row = row_of(tie->realm, fresh);
-    bool needed = fresh->n_spans || fresh->paused || pair_has_reads(fresh);
-    if (tie->stored && (!needed || (row && tie->stored != row))) {
-        struct key old = key_pair(tie->fan, tie->stored, tie->author);
-        verify_mend_delete(check, TABLE_USER, &old);
-    }
-    struct bytes value = pair_encode(fresh, view->scratch);
-    struct key key = key_pair(tie->fan, row, tie->author);
-    if (needed && row && value.p)
-        verify_mend(check, TABLE_USER, &key, value);
-}
-
-void verify_pair(struct check *check, const struct tie *tie)
-{
-    struct view *view = check->view;
-    struct pair fresh = tie->pair;
-    if (!spans_are_sound(tie)) {
-        verify_differ(check, "pair %" PRIu64 " and %" PRIu64 ": delivered beyond the last post",
-                      tie->fan, tie->author);
-        return;
-    }
-    bool sound = skips_are_sound(view, tie) && tie->pair.settled <= tie->head->n_deleted;
-    struct tie settled = *tie;
-    settled.pair.spans = tie->pair.spans;
-    settled.skips = NULL;
-    if (!sound)
-        settled.pair.skips = (struct bytes){NULL, 0};
-    tie_settle(view, &settled);
-    recount(view, tie, &fresh);
-    if (view_failed(view))
-        return;
-
-    enum user_row row = row_of(tie->realm, &fresh);
-    bool same = settled.pair.reads_in == fresh.reads_in &&
-                settled.pair.reads_out == fresh.reads_out &&
-                settled.pair.dead_in == fresh.dead_in && settled.pair.dead_out == fresh.dead_out;
-    if (!same || !sound || tie->stored != row) {
-        verify_differ(check, "pair %" PRIu64 " and %" PRIu64 ": %s", tie->fan, tie->author,
-                      !same ? "counts do not fit what was read" : "stored amiss");
-        fresh.skips = sound ? fresh.skips : (struct bytes){NULL, 0};
-        mend_pair(check, tie, &fresh);
-    } else if (tie_unread(view, tie) != count_unread(view, tie)) {
-        verify_differ(check, "pair %" PRIu64 " and %" PRIu64 ": unread does not fit its posts",
-                      tie->fan, tie->author);
-    }
-    if (tie->pair.following)
-        check_follower_row(check, tie);
-}
-
-/* ---- A user's other rows -------------------------------------------------------------------- */
-
-/* The history row of each post in the map that has one. */
-static void check_map_history(struct check *check, const struct tie *tie, uint32_t chunk,
-                              const struct readmap *map, uint64_t cleared)
-{
-    for (uint64_t bits = map->history; bits; bits &= bits - 1) {
-        unsigned i = (unsigned)__builtin_ctzll(bits);
-        uint64_t stamp = readmap_history_stamp(map, i);
-        struct key key = key_history(tie->fan, stamp, tie->head->ids[chunk * READMAP_POSTS + i]);
-        struct bytes value;
-        if (stamp <= cleared || kv_get(check->view->txn, TABLE_USER, &key, &value))
-            continue;
-        verify_differ(check, "user %" PRIu64 " has read a post that the history lacks", tie->fan);
-        verify_mend(check, TABLE_USER, &key, (struct bytes){(const uint8_t *)"", 0});
-    }
-}
-
-bool verify_readmap(struct check *check, const struct realm *realm, uint64_t reader,
-                    struct bytes key, struct bytes value, struct tie *tie, struct readmap *map)
-{
-    struct view *view = check->view;
-    if (key.n != 2 * ID_BYTES + 1 + 4 || !readmap_decode(value, map)) {
-        verify_differ(check, "user %" PRIu64 ": a read map cannot be decoded", reader);
-        return false;
-    }
-    uint64_t author = get_id(key.p + ID_BYTES + 1);
-    uint32_t chunk = get_u32(key.p + 2 * ID_BYTES + 1);
-    tie_load_in(view, realm, reader, author, tie);
-    if (view_failed(view))
-        return false;
-    uint64_t first = (uint64_t)chunk * READMAP_POSTS;
-    if (first + 64 - (uint64_t)__builtin_clzll(map->read) > tie->head->n_posts) {
-        verify_differ(check, "user %" PRIu64 " has read posts that %" PRIu64 " never published",
-                      reader, author);
-        return false;
-    }
-    if (!tie->stored || !pair_has_reads(&tie->pair)) {
-        verify_differ(check, "user %" PRIu64 " has read %" PRIu64 ", but no pair says so", reader,
-                      author);
-        struct pair fresh = tie->pair;
-        recount(view, tie, &fresh);
-        mend_pair(check, tie, &fresh);
-    }
-    return true;
-}
-
-static void check_readmap(struct check *check, uint64_t reader, struct bytes key,
-                          struct bytes value)
-{
-    struct readmap map;
-    struct tie tie;
-    if (verify_readmap(check, &realm_posts, reader, key, value, &tie, &map))
-        check_map_history(check, &tie, get_u32(key.p + 2 * ID_BYTES + 1), &map,
-                          view_user(check->view, reader).history_cleared);
-}
-
-static void check_history(struct check *check, uint64_t reader, struct bytes key)
-{
-    struct view *view = check->view;
-    struct key row = {.n = (uint8_t)key.n};
-    struct post_record post = {0};
-    struct readmap map = {0};
-    if (key.n != 3 * ID_BYTES + 1) {
-        verify_differ(check, "user %" PRIu64 ": a history key of %zu bytes", reader, key.n);
-        return;
-    }
-    memcpy(row.bytes, key.p, key.n);
-    uint64_t stamp = get_id_descending(key.p + ID_BYTES + 1);
-    uint64_t post_id = get_id_descending(key.p + 2 * ID_BYTES + 1);
-    if (stamp <= view_user(view, reader).history_cleared) {
-        struct key todo = key_id(reader);
-        struct bytes value;
-        if (!kv_get(view->txn, TABLE_TODO, &todo, &value)) {
-            verify_differ(check, "user %" PRIu64 ": cleared history that nobody sweeps", reader);
-            verify_mend(check, TABLE_TODO, &todo, (struct bytes){(const uint8_t *)"", 0});
-        }
-        return;
-    }
-    if (view_post(view, post_id, &post)) {
-        /* Not through the tie: the pair may be what is missing. */
-        struct key map_key = key_readmap(reader, post.author, post.seq / READMAP_POSTS);
-        struct bytes value;
-        if (kv_get(view->txn, TABLE_USER, &map_key, &value) && !readmap_decode(value, &map))
-            view_corrupt(view);
-    }
-    if (view_failed(view))
-        return;
-    unsigned i = post.seq % READMAP_POSTS;
-    if (map.read && readmap_has(map.history, i) && readmap_history_stamp(&map, i) == stamp)
-        return;
-    verify_differ(check, "user %" PRIu64 ": the history has a post that was not read then", reader);
-    verify_mend_delete(check, TABLE_USER, &row);
-}
+/* ---- A user's rows -------------------------------------------------------------------------- */
 
 static void check_user_row(struct check *check, struct bytes key, struct bytes value)
 {
     struct user_record user;
-    struct tie tie;
     if (key.n < ID_BYTES + 1) {
         verify_differ(check, "a key of %zu bytes", key.n);
         return;
@@ -358,10 +111,10 @@ static void check_user_row(struct check *check, struct bytes key, struct bytes v
     uint8_t row = key.p[ID_BYTES];
     switch (row) {
     case ROW_HISTORY:
-        check_history(check, id, key);
+        verify_history(check, id, key);
         break;
     case ROW_READMAP:
-        check_readmap(check, id, key, value);
+        verify_readmap(check, id, key, value);
         break;
     case ROW_USER:
         if (!user_decode(value, &user))
@@ -369,19 +122,7 @@ static void check_user_row(struct check *check, struct bytes key, struct bytes v
         break;
     case ROW_INBOX:
     case ROW_OUTSIDE:
-        if (key.n != 2 * ID_BYTES + 1) {
-            verify_differ(check, "user %" PRIu64 ": a pair's key of %zu bytes", id, key.n);
-            break;
-        }
-        tie_load(check->view, id, get_id(key.p + ID_BYTES + 1), &tie);
-        if (view_failed(check->view))
-            break;
-        if (tie.stored != (enum user_row)row)
-            verify_differ(check, "user %" PRIu64 " has two pairs with %" PRIu64, id, tie.author);
-        else if (tie.pair.paused)
-            verify_differ(check, "user %" PRIu64 ": a pair with an author is paused", id);
-        else
-            verify_pair(check, &tie);
+        verify_pair(check, id, key);
         break;
     default:
         if (!verify_story_row(check, id, key, value))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of verify share: what they found, and what would mend it. */
+/* What the parts of verify share. See verify.c. */
 #ifndef LOCAL_VERIFY_H
 #define LOCAL_VERIFY_H
 
-#include "engine/local/tie.h"
+#include "engine/local/view.h"
 
 /* A row to be written, or deleted where p is NULL. */
 struct mend {
@@ -23,35 +23,30 @@ struct check {
     const char *part;
 };
 
-/* A difference, for the report. */
-__attribute__((format(printf, 2, 3))) void verify_differ(struct check *check, const char *format,
-                                                         ...);
+/* Reports a difference. */
+void verify_differ(struct check *check, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-/* A row as it should be, or that it should not be; written at the end if that is wanted. */
+/* Notes down a row to be written, or to be deleted. */
 void verify_mend(struct check *check, enum table table, const struct key *key, struct bytes value);
 void verify_mend_delete(struct check *check, enum table table, const struct key *key);
+
+/* After each row: reports damage met on the way, and drops what was noted down because of it. */
+void verify_step(struct check *check);
 
 /* Visits every row of a table. The visitor may read other tables, but scan none of them twice at
  * once. */
 void verify_each_row(struct check *check, enum table table,
                      void (*visit)(struct check *, struct bytes key, struct bytes value));
 
-/* When a row is done with: counts it, and notes it down if it was damaged. */
-void verify_step(struct check *check);
+/* verify_inbox.c: rows of a user. Pairs and read maps also of subscriptions. */
+void verify_pair(struct check *check, uint64_t fan, struct bytes key);
+void verify_readmap(struct check *check, uint64_t reader, struct bytes key, struct bytes value);
+void verify_history(struct check *check, uint64_t reader, struct bytes key);
 
-/* A stored pair against read maps, head and followers. */
-void verify_pair(struct check *check, const struct tie *tie);
-
-/* A read map against its pair; the tie is to be loaded. False if there is no more to be said. */
-bool verify_readmap(struct check *check, const struct realm *realm, uint64_t reader,
-                    struct bytes key, struct bytes value, struct tie *tie, struct readmap *map);
-
-/* ---- verify_stories.c ----------------------------------------------------------------------- */
-
-/* A user's row that has to do with stories; false if it is none. */
+/* verify_stories.c: a user's row that has to do with stories, false if it is none; the tables of stories, scenes and
+ * subscribers, and what is counted of users' rows. */
 bool verify_story_row(struct check *check, uint64_t user, struct bytes key, struct bytes value);
-
-/* The tables of stories, scenes and subscribers, and what users' rows count. */
 void verify_stories(struct check *check);
 
 #endif

@@ -27,8 +27,9 @@ static bool has_row(struct check *check, enum table table, struct key key)
 
 /* ---- A user's rows -------------------------------------------------------------------------- */
 
-static void check_subscription(struct check *check, uint64_t user, uint64_t story_id)
+static void check_subscription(struct check *check, uint64_t user, struct bytes key)
 {
+    uint64_t story_id = get_id(key.p + ID_BYTES + 1);
     struct view *view = check->view;
     struct post_record story;
     struct tie tie;
@@ -45,7 +46,7 @@ static void check_subscription(struct check *check, uint64_t user, uint64_t stor
     if (tie.pair.reads_out)
         verify_differ(check, "user %" PRIu64 " has read of %" PRIu64 " what was not notified", user,
                       story_id);
-    verify_pair(check, &tie);
+    verify_pair(check, user, key);
 }
 
 static bool load_position(struct check *check, uint64_t user, uint64_t story,
@@ -150,23 +151,20 @@ bool verify_story_row(struct check *check, uint64_t user, struct bytes key, stru
         verify_differ(check, "user %" PRIu64 ": a key of %zu bytes", user, key.n);
         return true;
     }
-    uint64_t story = rows[i].key_bytes == ID_BYTES ? get_id(key.p + ID_BYTES + 1) : 0;
     struct shelf_record shelf;
-    struct readmap map;
-    struct tie tie;
     switch (row) {
     case ROW_LATEST:
     case ROW_CHANGED:
         check_position_index(check, user, key, row == ROW_LATEST);
         break;
     case ROW_NOTICE_MAP:
-        verify_readmap(check, &realm_scenes, user, key, value, &tie, &map);
+        verify_readmap(check, user, key, value);
         break;
     case ROW_NOTICES:
-        check_subscription(check, user, story);
+        check_subscription(check, user, key);
         break;
     case ROW_POSITION:
-        check_position(check, user, story);
+        check_position(check, user, get_id(key.p + ID_BYTES + 1));
         break;
     default:
         if (!shelf_decode(value, &shelf))
