@@ -65,7 +65,7 @@ static const struct tidings_reading *find_reading(const struct model_answer *wan
 }
 
 /* Whatever a delta says is true now. Whether it says enough, only a client can tell who had a
- * version before: see story_clients.h. */
+ * version before: see run_story.h. */
 static void same_delta(struct diff *diff, const struct model_answer *want,
                        const struct tidings_answer *got)
 {

@@ -105,6 +105,10 @@ bool model_story_write(struct model *model, const struct model_call *call, int64
 void model_story_read(struct model *model, const struct model_call *call,
                       struct model_answer *answer);
 
+/* model_reading.c: the part of it about where a reader stopped. */
+bool model_reading_write(struct model *model, const struct tidings_op *op, int64_t t,
+                         struct model_answer *answer);
+
 /* Field name of the first bad argument, or NULL. */
 const char *model_story_check(const struct model *model, const struct tidings_op *op);
 
@@ -128,8 +132,8 @@ bool model_notice_stands(const struct model *model, const struct model_told *tol
 uint64_t model_notices_unread(struct model *model, uint64_t user_id);
 /* The scene as its own answer shows it. */
 struct tidings_scene model_show_scene(const struct model_scene *scene);
-/* The story, if there is one and neither it is deleted; otherwise NULL and the error in the answer.
- */
+/* The story, or the scene, if it is there and not deleted; otherwise NULL and the error in the
+ * answer. */
 struct model_post *model_living_story(const struct model *model, uint64_t id,
                                       struct model_answer *answer);
 struct model_scene *model_living_scene(const struct model *model, uint64_t id,
