@@ -261,7 +261,8 @@ static void check_scene(struct check *check, uint64_t id, struct bytes value)
         verify_differ(check, "%" PRIu64 " is deleted in one place only", id);
     if (id > view->last_id || scene.removed > view->last_id || scene.edited > view->last_id)
         verify_differ(check, "%" PRIu64 " is newer than the newest id", id);
-    if (scene.n_messages && !has_row(check, TABLE_SCENE, key_row(id, ROW_MESSAGES)))
+    if (scene.n_messages && err != TIDINGS_DELETED &&
+        !has_row(check, TABLE_SCENE, key_row(id, ROW_MESSAGES)))
         verify_differ(check, "%" PRIu64 " has lost its messages", id);
 }
 
@@ -290,6 +291,22 @@ static void check_message_ids(struct check *check, uint64_t scene, struct tiding
     }
 }
 
+/* Messages of a deleted story's scene wait to be swept. */
+static void check_sweeping(struct check *check, const struct scene_record *scene)
+{
+    struct post_record story;
+    struct key todo = key_id(scene->story);
+    struct bytes value;
+    if (view_story(check->view, scene->story, &story) != TIDINGS_DELETED)
+        return;
+    if (kv_get(check->view->txn, TABLE_UNSWEPT, &todo, &value) && value.n == 4 &&
+        get_u32(value.p) <= scene->seq)
+        return;
+    verify_differ(check, "messages of deleted story %" PRIu64 " that nobody sweeps", scene->story);
+    const uint8_t none[4] = {0};
+    verify_mend(check, TABLE_UNSWEPT, &todo, (struct bytes){none, sizeof none});
+}
+
 static void check_messages(struct check *check, uint64_t id, struct bytes value)
 {
     struct view *view = check->view;
@@ -310,6 +327,7 @@ static void check_messages(struct check *check, uint64_t id, struct bytes value)
         return;
     }
     check_message_ids(check, id, messages, n);
+    check_sweeping(check, &scene);
     if (n == scene.n_messages || view_failed(view))
         return;
     verify_differ(check, "%" PRIu64 " has %zu messages, not %" PRIu32, id, n, scene.n_messages);
@@ -368,7 +386,10 @@ static void check_list(struct check *check, struct bytes key, struct bytes value
     uint32_t first = get_u32(key.p + ID_BYTES + 1) * READMAP_POSTS;
     for (uint32_t i = 0; i < value.n / ID_BYTES; i++) {
         uint64_t id = get_id(value.p + i * ID_BYTES);
-        if (!view_scene(check->view, id, &scene) || scene.story != story || scene.seq != first + i)
+        bool found = view_scene(check->view, id, &scene);
+        if (view_failed(check->view))
+            return;
+        if (!found || scene.story != story || scene.seq != first + i)
             verify_differ(check, "%" PRIu64 " lists %" PRIu64 ", which is no scene of its", story,
                           id);
     }
