@@ -11,7 +11,7 @@ static const int64_t skews_ms[] = {0, 0, 0, -40, -5000, -3600000, -3 * 86400000,
 /* ---- Stories and scenes -------------------------------------------------------------------- */
 
 /* A story's index among the posts, n_posts if there is none. Old stories that are still there are
- * favoured, so that some get long. */
+ * favoured, so that some get long, and one more than a word has bits. */
 static size_t some_story(struct generator *g, const struct model *model)
 {
     size_t living[12];
@@ -27,7 +27,9 @@ static size_t some_story(struct generator *g, const struct model *model)
         if (rng_below(&g->rng, ++seen) == 0)
             pick = i;
     }
-    return n > 0 && rng_percent(&g->rng, 90) ? living[rng_below(&g->rng, n)] : pick;
+    if (n == 0 || rng_percent(&g->rng, 10))
+        return pick;
+    return living[rng_percent(&g->rng, 30) ? 0 : rng_below(&g->rng, n)];
 }
 
 /* Names a post of the model; now and then one that is no story or not there. */
