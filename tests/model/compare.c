@@ -178,8 +178,8 @@ static void same_events(struct diff *diff, const struct model_answer *want,
     diff->list = NULL;
 }
 
-static void same_among(struct diff *diff, const struct model_answer *want,
-                       const struct tidings_answer *got)
+void same_among(struct diff *diff, const struct model_answer *want,
+                const struct tidings_answer *got)
 {
     size_t n = same_length(diff, want->n, got->u.among.n);
 
@@ -269,6 +269,26 @@ static void same_success(struct diff *diff, const struct tidings_op *op,
     case TIDINGS_OP_EVENTS:
         same_events(diff, want, got);
         break;
+    case TIDINGS_OP_SCENE_PUBLISH:
+    case TIDINGS_OP_SCENE_EDIT:
+    case TIDINGS_OP_SCENE_DELETE:
+    case TIDINGS_OP_SCENES:
+    case TIDINGS_OP_SCENE:
+    case TIDINGS_OP_READING_SET:
+    case TIDINGS_OP_READING_DELETE:
+    case TIDINGS_OP_READING_CLEAR:
+    case TIDINGS_OP_READING:
+    case TIDINGS_OP_SUBSCRIBE:
+    case TIDINGS_OP_UNSUBSCRIBE:
+    case TIDINGS_OP_SUBSCRIPTIONS:
+    case TIDINGS_OP_SUBSCRIBERS:
+    case TIDINGS_OP_SUBSCRIBERS_AMONG:
+    case TIDINGS_OP_PREFERENCES:
+    case TIDINGS_OP_PREFERENCES_SET:
+    case TIDINGS_OP_NOTICES:
+    case TIDINGS_OP_NOTICES_MARK:
+        same_story(diff, op, want, got);
+        break;
     case TIDINGS_OP_REACT:
     case TIDINGS_OP_UNREACT:
     case TIDINGS_OP_COMMENT:
@@ -281,29 +301,11 @@ static void same_success(struct diff *diff, const struct tidings_op *op,
     case TIDINGS_OP_HOT:
         same_interaction(diff, op, want, got);
         break;
-    /* Stories, reading, subscriptions, notifications, webhooks: not asked for here. */
-    case TIDINGS_OP_SCENE_PUBLISH:
-    case TIDINGS_OP_SCENE_EDIT:
-    case TIDINGS_OP_SCENE_DELETE:
-    case TIDINGS_OP_READING_SET:
-    case TIDINGS_OP_READING_DELETE:
-    case TIDINGS_OP_READING_CLEAR:
-    case TIDINGS_OP_SUBSCRIBE:
-    case TIDINGS_OP_UNSUBSCRIBE:
-    case TIDINGS_OP_PREFERENCES_SET:
-    case TIDINGS_OP_NOTICES_MARK:
+    /* Not asked for here. */
     case TIDINGS_OP_WEBHOOK_SET:
     case TIDINGS_OP_WEBHOOK_DELETE:
     case TIDINGS_OP_WEBHOOK_RETRY:
     case TIDINGS_OP_WEBHOOK_REPORT:
-    case TIDINGS_OP_SCENES:
-    case TIDINGS_OP_SCENE:
-    case TIDINGS_OP_READING:
-    case TIDINGS_OP_SUBSCRIPTIONS:
-    case TIDINGS_OP_SUBSCRIBERS:
-    case TIDINGS_OP_SUBSCRIBERS_AMONG:
-    case TIDINGS_OP_PREFERENCES:
-    case TIDINGS_OP_NOTICES:
     case TIDINGS_OP_WEBHOOKS:
     case TIDINGS_OP_WEBHOOK:
     case TIDINGS_OP_COMMENT_DELETE:

@@ -28,11 +28,17 @@ void same_end(struct diff *diff, struct tidings_cursor want, struct tidings_curs
 
 void same_users(struct diff *diff, const struct model_answer *want,
                 const struct tidings_answer *got);
+void same_among(struct diff *diff, const struct model_answer *want,
+                const struct tidings_answer *got);
 
 /* compare_interact.c: reactions, comments, counts and heat. */
 void same_counts(struct diff *diff, const struct tidings_counts *want,
                  const struct tidings_counts *got);
 void same_interaction(struct diff *diff, const struct tidings_op *op,
                       const struct model_answer *want, const struct tidings_answer *got);
+
+/* compare_story.c: scenes, reading positions, subscriptions and notices. */
+void same_story(struct diff *diff, const struct tidings_op *op, const struct model_answer *want,
+                const struct tidings_answer *got);
 
 #endif

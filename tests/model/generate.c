@@ -17,47 +17,30 @@ enum mood {
     MOOD_LOOK,
     MOOD_VOTE,
     MOOD_TALK,
+    MOOD_STORY,
+    MOOD_DEVICES,
     MOODS
 };
 
 #define OP(name) [TIDINGS_OP_##name]
 
 static const unsigned char weights[MOODS][TIDINGS_OP_COUNT] = {
-    [MOOD_MIXED] = {OP(FANS_AMONG) = 2,
-                    OP(FOLLOW) = 12,
-                    OP(UNFOLLOW) = 5,
-                    OP(PROFILE_SET) = 3,
-                    OP(PUBLISH) = 16,
-                    OP(EDIT) = 4,
-                    OP(DELETE) = 4,
-                    OP(OPEN) = 12,
-                    OP(MARK_READ) = 10,
-                    OP(MARK_UNREAD) = 6,
-                    OP(HISTORY_DELETE) = 3,
-                    OP(HISTORY_CLEAR) = 1,
-                    OP(STATUS) = 2,
-                    OP(FOLLOWING) = 3,
-                    OP(FOLLOWERS) = 3,
-                    OP(COUNTERS) = 2,
-                    OP(PROFILE) = 2,
-                    OP(POST) = 3,
-                    OP(AUTHOR_PAGE) = 6,
-                    OP(INBOX) = 10,
-                    OP(BADGE) = 3,
-                    OP(UNREAD) = 4,
-                    OP(HISTORY) = 5,
-                    OP(EVENTS) = 4,
-                    OP(REACT) = 12,
-                    OP(UNREACT) = 4,
-                    OP(COMMENT) = 8,
-                    OP(COMMENT_DELETE) = 2,
-                    OP(COMMENT_HIDE) = 1,
-                    OP(COMMENT_RESTORE) = 1,
-                    OP(REACTORS) = 3,
-                    OP(REACTED) = 3,
-                    OP(COMMENTS) = 6,
-                    OP(STATS) = 2,
-                    OP(HOT) = 4},
+    [MOOD_MIXED] = {OP(FANS_AMONG) = 2, OP(FOLLOW) = 12, OP(UNFOLLOW) = 5, OP(PROFILE_SET) = 3,
+                    OP(PUBLISH) = 16, OP(EDIT) = 4, OP(DELETE) = 4, OP(OPEN) = 12,
+                    OP(MARK_READ) = 10, OP(MARK_UNREAD) = 6, OP(HISTORY_DELETE) = 3,
+                    OP(HISTORY_CLEAR) = 1, OP(STATUS) = 2, OP(FOLLOWING) = 3, OP(FOLLOWERS) = 3,
+                    OP(COUNTERS) = 2, OP(PROFILE) = 2, OP(POST) = 3, OP(AUTHOR_PAGE) = 6,
+                    OP(INBOX) = 10, OP(BADGE) = 3, OP(UNREAD) = 4, OP(HISTORY) = 5, OP(EVENTS) = 4,
+                    OP(REACT) = 12, OP(UNREACT) = 4, OP(COMMENT) = 8, OP(COMMENT_DELETE) = 2,
+                    OP(COMMENT_HIDE) = 1, OP(COMMENT_RESTORE) = 1, OP(REACTORS) = 3,
+                    OP(REACTED) = 3, OP(COMMENTS) = 6, OP(STATS) = 2, OP(HOT) = 4,
+                    /* stories */
+                    OP(SCENE_PUBLISH) = 6, OP(SCENE_EDIT) = 2, OP(SCENE_DELETE) = 1, OP(SCENES) = 2,
+                    OP(SCENE) = 1, OP(READING_SET) = 6, OP(READING_DELETE) = 2,
+                    OP(READING_CLEAR) = 1, OP(READING) = 4, OP(SUBSCRIBE) = 5, OP(UNSUBSCRIBE) = 2,
+                    OP(SUBSCRIPTIONS) = 1, OP(SUBSCRIBERS) = 1, OP(SUBSCRIBERS_AMONG) = 1,
+                    OP(PREFERENCES) = 1, OP(PREFERENCES_SET) = 2, OP(NOTICES) = 4,
+                    OP(NOTICES_MARK) = 3},
     [MOOD_PUBLISH] = {OP(FOLLOW) = 3, OP(UNFOLLOW) = 2, OP(PUBLISH) = 80, OP(EDIT) = 2,
                       OP(DELETE) = 4, OP(OPEN) = 3, OP(MARK_READ) = 4, OP(AUTHOR_PAGE) = 2,
                       OP(INBOX) = 4, OP(BADGE) = 2, OP(UNREAD) = 1},
@@ -85,6 +68,14 @@ static const unsigned char weights[MOODS][TIDINGS_OP_COUNT] = {
     [MOOD_TALK] = {OP(COMMENT) = 60, OP(COMMENT_DELETE) = 15, OP(COMMENT_HIDE) = 3,
                    OP(COMMENT_RESTORE) = 3, OP(REACT) = 15, OP(COMMENTS) = 20, OP(STATS) = 3,
                    OP(DELETE) = 1, OP(HOT) = 3, OP(PUBLISH) = 2, OP(OPEN) = 3, OP(POST) = 3},
+    [MOOD_STORY] = {OP(PUBLISH) = 5, OP(DELETE) = 1, OP(SCENE_PUBLISH) = 30, OP(SCENE_EDIT) = 8,
+                    OP(SCENE_DELETE) = 4, OP(SCENES) = 5, OP(SCENE) = 3, OP(SUBSCRIBE) = 18,
+                    OP(UNSUBSCRIBE) = 8, OP(SUBSCRIPTIONS) = 4, OP(SUBSCRIBERS) = 4,
+                    OP(SUBSCRIBERS_AMONG) = 3, OP(PREFERENCES) = 2, OP(PREFERENCES_SET) = 8,
+                    OP(NOTICES) = 14, OP(NOTICES_MARK) = 12, OP(READING_SET) = 4, OP(EVENTS) = 2},
+    [MOOD_DEVICES] = {OP(PUBLISH) = 3, OP(DELETE) = 1, OP(SCENE_PUBLISH) = 10, OP(SCENE_EDIT) = 5,
+                      OP(SCENE_DELETE) = 2, OP(READING_SET) = 60, OP(READING_DELETE) = 10,
+                      OP(READING_CLEAR) = 4, OP(READING) = 30, OP(SUBSCRIBE) = 2, OP(NOTICES) = 2},
 };
 
 /* ---- The world ----------------------------------------------------------------------------- */
@@ -342,7 +333,7 @@ static void feed_arguments(struct generator *g, struct step *step)
 }
 
 /* Any users, each once, in order. */
-static void among_arguments(struct generator *g, struct step *step)
+void among_arguments(struct generator *g, struct step *step)
 {
     size_t n = g->recording->n_users;
     uint64_t *ids = recording_room(g->recording, n * sizeof *ids);
@@ -455,6 +446,26 @@ static void arguments(struct generator *g, struct run *run, struct step *step)
     case TIDINGS_OP_HISTORY:
         page_arguments(g, step);
         break;
+    case TIDINGS_OP_SCENE_PUBLISH:
+    case TIDINGS_OP_SCENE_EDIT:
+    case TIDINGS_OP_SCENE_DELETE:
+    case TIDINGS_OP_SCENES:
+    case TIDINGS_OP_SCENE:
+    case TIDINGS_OP_READING_SET:
+    case TIDINGS_OP_READING_DELETE:
+    case TIDINGS_OP_READING_CLEAR:
+    case TIDINGS_OP_READING:
+    case TIDINGS_OP_SUBSCRIBE:
+    case TIDINGS_OP_UNSUBSCRIBE:
+    case TIDINGS_OP_SUBSCRIPTIONS:
+    case TIDINGS_OP_SUBSCRIBERS:
+    case TIDINGS_OP_SUBSCRIBERS_AMONG:
+    case TIDINGS_OP_PREFERENCES:
+    case TIDINGS_OP_PREFERENCES_SET:
+    case TIDINGS_OP_NOTICES:
+    case TIDINGS_OP_NOTICES_MARK:
+        generate_story(g, run, step);
+        break;
     case TIDINGS_OP_REACT:
     case TIDINGS_OP_UNREACT:
     case TIDINGS_OP_COMMENT:
@@ -468,29 +479,11 @@ static void arguments(struct generator *g, struct run *run, struct step *step)
     case TIDINGS_OP_HOT:
         generate_interaction(g, run, step);
         break;
-    /* Stories, reading, subscriptions, notifications, webhooks: not asked for here. */
-    case TIDINGS_OP_SCENE_PUBLISH:
-    case TIDINGS_OP_SCENE_EDIT:
-    case TIDINGS_OP_SCENE_DELETE:
-    case TIDINGS_OP_READING_SET:
-    case TIDINGS_OP_READING_DELETE:
-    case TIDINGS_OP_READING_CLEAR:
-    case TIDINGS_OP_SUBSCRIBE:
-    case TIDINGS_OP_UNSUBSCRIBE:
-    case TIDINGS_OP_PREFERENCES_SET:
-    case TIDINGS_OP_NOTICES_MARK:
+    /* Not asked for here. */
     case TIDINGS_OP_WEBHOOK_SET:
     case TIDINGS_OP_WEBHOOK_DELETE:
     case TIDINGS_OP_WEBHOOK_RETRY:
     case TIDINGS_OP_WEBHOOK_REPORT:
-    case TIDINGS_OP_SCENES:
-    case TIDINGS_OP_SCENE:
-    case TIDINGS_OP_READING:
-    case TIDINGS_OP_SUBSCRIPTIONS:
-    case TIDINGS_OP_SUBSCRIBERS:
-    case TIDINGS_OP_SUBSCRIBERS_AMONG:
-    case TIDINGS_OP_PREFERENCES:
-    case TIDINGS_OP_NOTICES:
     case TIDINGS_OP_WEBHOOKS:
     case TIDINGS_OP_WEBHOOK:
     case TIDINGS_OP_HISTORY_CLEAR:
@@ -531,7 +524,7 @@ static enum tidings_role some_role(struct generator *g)
 static bool gives_as_of(enum tidings_op_kind kind)
 {
     return kind == TIDINGS_OP_AUTHOR_PAGE || kind == TIDINGS_OP_INBOX || kind == TIDINGS_OP_BADGE ||
-           kind == TIDINGS_OP_UNREAD;
+           kind == TIDINGS_OP_UNREAD || kind == TIDINGS_OP_NOTICES;
 }
 
 /* To when a token comes back. */

@@ -18,6 +18,12 @@ struct generator_list {
     uint32_t number; /* 0 before the first */
 };
 
+/* A client that asks for what changed: see run_story.h. */
+struct generator_client {
+    uint64_t user_id;
+    uint32_t number; /* 0 before the first */
+};
+
 struct generator {
     struct rng rng;
     struct recording *recording;
@@ -40,6 +46,7 @@ struct generator {
     uint32_t n_onces; /* keys used so far */
     struct generator_list lists[LISTS];
     struct step last_reaction; /* with user_id 0 before the first */
+    struct generator_client clients[CLIENTS];
 };
 
 /* Also chooses the recording's settings and users. */
@@ -84,7 +91,19 @@ struct tidings_text generate_comment(struct generator *g);
 /* One that is over its limit (`most` characters or bytes), or no UTF-8, or holds a NUL. */
 struct tidings_text generate_bad_text(struct generator *g, uint64_t most);
 
+/* generate.c: which page of a list; and users in order, for u.among. */
+void page_arguments(struct generator *g, struct step *step);
+void among_arguments(struct generator *g, struct step *step);
+
+/* generate_story.c: the arguments of operations on stories, and one of them made wrong. */
+void generate_story(struct generator *g, struct run *run, struct step *step);
+void generate_story_mistake(struct generator *g, struct step *step);
+
 /* generate_bad.c: makes an argument of the step wrong. */
 void generate_mistake(struct generator *g, struct step *step);
+uint64_t generate_bad_id(struct generator *g);
+uint64_t generate_too_great(struct generator *g);
+void generate_bad_page(struct generator *g, struct step *step);
+void generate_bad_mark(struct generator *g, struct step *step);
 
 #endif

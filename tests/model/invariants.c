@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "invariants.h"
 
+#include "invariants_parts.h"
+
 #include <inttypes.h>
 #include <string.h>
 
-struct check {
-    const struct tidings_settings *settings;
-    const struct tidings_op *op;
-    struct report *report;
-    bool failed;
-};
-
-/* Says what must be true, and does not say it of the rows after the first that breaks it. */
-static void require(struct check *check, bool truth, const char *what, size_t row)
+void require(struct check *check, bool truth, const char *what, size_t row)
 {
     if (truth || check->failed)
         return;
@@ -20,14 +14,13 @@ static void require(struct check *check, bool truth, const char *what, size_t ro
     report_add(check->report, "invariant broken in row %zu: %s\n", row, what);
 }
 
-static void require_text(struct check *check, struct tidings_text text, const char *what,
-                         size_t row)
+void require_text(struct check *check, struct tidings_text text, const char *what, size_t row)
 {
     require(check, text.p != NULL && text.p[text.n] == '\0' && strlen(text.p) == text.n, what, row);
 }
 
-static void require_page(struct check *check, const struct tidings_page *page, size_t n,
-                         struct tidings_cursor next)
+void require_page(struct check *check, const struct tidings_page *page, size_t n,
+                  struct tidings_cursor next)
 {
     size_t limit = page->limit != 0 ? page->limit : (size_t)check->settings->page_default;
 
@@ -73,8 +66,8 @@ static void check_feed(struct check *check, const struct tidings_answer *answer)
         require(check, n <= answer->u.feed.total, "total covers the page", n);
 }
 
-static void check_users(struct check *check, const struct tidings_page *page,
-                        const struct tidings_answer *answer)
+void check_users(struct check *check, const struct tidings_page *page,
+                 const struct tidings_answer *answer)
 {
     const struct tidings_user_row *rows = answer->u.users.rows;
 
@@ -322,6 +315,7 @@ static void check_success(struct check *check, const struct tidings_answer *answ
                 "mutual is both", 0);
         break;
     default:
+        check_story(check, answer);
         break;
     }
 }
@@ -348,6 +342,7 @@ struct tidings_cursor answer_next(enum tidings_op_kind kind, const struct tiding
     switch (kind) {
     case TIDINGS_OP_FOLLOWING:
     case TIDINGS_OP_FOLLOWERS:
+    case TIDINGS_OP_SUBSCRIBERS:
         return answer->u.users.next;
     case TIDINGS_OP_AUTHOR_PAGE:
     case TIDINGS_OP_INBOX:
@@ -364,6 +359,14 @@ struct tidings_cursor answer_next(enum tidings_op_kind kind, const struct tiding
         return answer->u.comments.next;
     case TIDINGS_OP_HOT:
         return answer->u.hot.next;
+    case TIDINGS_OP_SCENES:
+        return answer->u.scenes.next;
+    case TIDINGS_OP_READING:
+        return answer->u.readings.next;
+    case TIDINGS_OP_SUBSCRIPTIONS:
+        return answer->u.subscriptions.next;
+    case TIDINGS_OP_NOTICES:
+        return answer->u.notices.next;
     default:
         return (struct tidings_cursor){0, 0};
     }
@@ -381,6 +384,9 @@ bool answer_as_of(enum tidings_op_kind kind, const struct tidings_answer *answer
         return true;
     case TIDINGS_OP_UNREAD:
         *as_of = answer->u.unread.as_of;
+        return true;
+    case TIDINGS_OP_NOTICES:
+        *as_of = answer->u.notices.as_of;
         return true;
     default:
         return false;

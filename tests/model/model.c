@@ -71,6 +71,7 @@ void model_release(struct model *model)
     free(model->comments);
     for (size_t i = 0; i < model->n_onces; i++)
         model_drop(model->onces[i].stored);
+    model_story_release(&model->stories);
     free(model->onces);
     free(model->users);
     free(model->follows);
@@ -96,6 +97,7 @@ void model_answer_release(struct model_answer *answer)
     free(answer->reacted_rows);
     free(answer->comment_rows);
     free(answer->hot_rows);
+    model_story_answer_release(&answer->story);
     model_answer_init(answer);
 }
 

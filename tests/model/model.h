@@ -16,6 +16,7 @@
 #ifndef TIDINGS_TESTS_MODEL_H
 #define TIDINGS_TESTS_MODEL_H
 
+#include "model_story.h"
 #include "tidings.h"
 
 /* What one user has to do with one post. */
@@ -116,6 +117,7 @@ struct model {
     size_t events_room;
     struct model_once *onces; /* oldest first */
     size_t n_onces;
+    struct model_stories stories;
 };
 
 /*
@@ -127,7 +129,10 @@ struct model_call {
     const struct tidings_op *op;
     int64_t now_ms;
     struct tidings_cursor after;
-    uint64_t new_post_id; /* the id that a PUBLISH or COMMENT shall give what it makes */
+    uint64_t new_post_id;            /* the id that a PUBLISH or COMMENT shall give what it makes */
+    uint64_t new_scene_id;           /* likewise for SCENE_PUBLISH */
+    const uint64_t *new_message_ids; /* the id of every message of the scene afterwards */
+    size_t n_new_message_ids;
 };
 
 /*
@@ -189,6 +194,7 @@ struct model_answer {
     struct model_hot
         *hot_rows; /* all there are, not only a page, in no order: see struct model_hot */
     bool halves;   /* HOT: there is a half-life */
+    struct model_story_answer story;
     struct tidings_cursor next;
 };
 
@@ -225,6 +231,7 @@ size_t model_page_limit(const struct model *model, const struct tidings_page *pa
 
 /* Field name of the first bad argument, or NULL. */
 const char *model_check_arguments(const struct model *model, const struct tidings_op *op);
+const char *model_check_page(const struct model *model, const struct tidings_page *page);
 /* Characters in a text, or -1 if it is no UTF-8 or holds a NUL. */
 long model_characters(struct tidings_text text);
 /* A line that says what the answer says, as render_answer (render.h) says it of an engine's. The
@@ -288,6 +295,8 @@ void model_hot(struct model *model, const struct model_call *call, int64_t t,
 struct tidings_cursor model_hot_place(const struct tidings_hot_row *row);
 /* Is `a` before `b` in a hot list (-1), after it (1), or is it too close to call (0)? */
 int model_hot_order(bool halves, const struct model_hot *a, const struct model_hot *b);
+bool model_same_text(struct tidings_text a, struct tidings_text b);
+void model_set_text(struct tidings_text *place, struct tidings_text text);
 
 /* malloc and realloc that do not fail, a copy of a text that ends in a NUL, and its end. */
 void *model_room(void *old, size_t n, size_t size);

@@ -121,7 +121,7 @@ static bool body_ok(const struct model *model, struct tidings_text body)
     return body.n <= model->settings.body_max && model_characters(body) >= 0;
 }
 
-static const char *check_page(const struct model *model, const struct tidings_page *page)
+const char *model_check_page(const struct model *model, const struct tidings_page *page)
 {
     if (page->limit > model->settings.page_max)
         return "limit";
@@ -141,7 +141,7 @@ static const char *check_feed(const struct model *model, const struct tidings_op
     if (op->u.feed.filter != TIDINGS_ALL && op->u.feed.filter != TIDINGS_UNREAD &&
         op->u.feed.filter != TIDINGS_READ)
         return "filter";
-    return check_page(model, &op->u.feed.page);
+    return model_check_page(model, &op->u.feed.page);
 }
 
 static const char *check_relation(const struct tidings_op *op)
@@ -269,7 +269,7 @@ static const char *check_reactors(const struct model *model, const struct tiding
         return "reaction";
     if (op->kind == TIDINGS_OP_REACTORS && !id_ok(op->u.reactors.id))
         return "id";
-    return check_page(model, &op->u.reactors.page);
+    return model_check_page(model, &op->u.reactors.page);
 }
 
 static const char *check_comment(const struct model *model, const struct tidings_op *op)
@@ -293,7 +293,7 @@ static const char *check_comments(const struct model *model, const struct tiding
         return "parent_id";
     if (sort != TIDINGS_HOT && sort != TIDINGS_NEW && sort != TIDINGS_OLD)
         return "sort";
-    return check_page(model, &op->u.comments.page);
+    return model_check_page(model, &op->u.comments.page);
 }
 
 static const char *check_hot(const struct model *model, const struct tidings_op *op)
@@ -302,7 +302,7 @@ static const char *check_hot(const struct model *model, const struct tidings_op 
 
     if (kind != TIDINGS_NOTE && kind != TIDINGS_ACTIVITY && kind != TIDINGS_STORY)
         return "kind";
-    return check_page(model, &op->u.hot.page);
+    return model_check_page(model, &op->u.hot.page);
 }
 
 const char *model_check_arguments(const struct model *model, const struct tidings_op *op)
@@ -327,7 +327,7 @@ const char *model_check_arguments(const struct model *model, const struct tiding
         return check_relation(op);
     case TIDINGS_OP_FOLLOWING:
     case TIDINGS_OP_FOLLOWERS:
-        return !id_ok(op->u.users.user_id) ? "user_id" : check_page(model, &op->u.users.page);
+        return !id_ok(op->u.users.user_id) ? "user_id" : model_check_page(model, &op->u.users.page);
     case TIDINGS_OP_FANS_AMONG:
         return !id_ok(op->u.among.author_id) ? "author_id" : NULL;
     case TIDINGS_OP_COUNTERS:
@@ -352,7 +352,7 @@ const char *model_check_arguments(const struct model *model, const struct tiding
         return check_feed(model, op);
     case TIDINGS_OP_HISTORY:
     case TIDINGS_OP_EVENTS:
-        return check_page(model, &op->u.page);
+        return model_check_page(model, &op->u.page);
     case TIDINGS_OP_HISTORY_CLEAR:
     case TIDINGS_OP_BADGE:
     case TIDINGS_OP_UNREAD:
@@ -374,29 +374,30 @@ const char *model_check_arguments(const struct model *model, const struct tiding
         return check_comments(model, op);
     case TIDINGS_OP_HOT:
         return check_hot(model, op);
-    /* Stories, reading, subscriptions, notifications, webhooks: not asked for here. */
     case TIDINGS_OP_SCENE_PUBLISH:
     case TIDINGS_OP_SCENE_EDIT:
     case TIDINGS_OP_SCENE_DELETE:
+    case TIDINGS_OP_SCENES:
+    case TIDINGS_OP_SCENE:
     case TIDINGS_OP_READING_SET:
     case TIDINGS_OP_READING_DELETE:
     case TIDINGS_OP_READING_CLEAR:
+    case TIDINGS_OP_READING:
     case TIDINGS_OP_SUBSCRIBE:
     case TIDINGS_OP_UNSUBSCRIBE:
-    case TIDINGS_OP_PREFERENCES_SET:
-    case TIDINGS_OP_NOTICES_MARK:
-    case TIDINGS_OP_WEBHOOK_SET:
-    case TIDINGS_OP_WEBHOOK_DELETE:
-    case TIDINGS_OP_WEBHOOK_RETRY:
-    case TIDINGS_OP_WEBHOOK_REPORT:
-    case TIDINGS_OP_SCENES:
-    case TIDINGS_OP_SCENE:
-    case TIDINGS_OP_READING:
     case TIDINGS_OP_SUBSCRIPTIONS:
     case TIDINGS_OP_SUBSCRIBERS:
     case TIDINGS_OP_SUBSCRIBERS_AMONG:
     case TIDINGS_OP_PREFERENCES:
+    case TIDINGS_OP_PREFERENCES_SET:
     case TIDINGS_OP_NOTICES:
+    case TIDINGS_OP_NOTICES_MARK:
+        return model_story_check(model, op);
+    /* Not asked for here. */
+    case TIDINGS_OP_WEBHOOK_SET:
+    case TIDINGS_OP_WEBHOOK_DELETE:
+    case TIDINGS_OP_WEBHOOK_RETRY:
+    case TIDINGS_OP_WEBHOOK_REPORT:
     case TIDINGS_OP_WEBHOOKS:
     case TIDINGS_OP_WEBHOOK:
     case TIDINGS_OP_COUNT:

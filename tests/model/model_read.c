@@ -298,6 +298,16 @@ void model_read(struct model *model, const struct model_call *call, int64_t t,
     case TIDINGS_OP_HOT:
         model_hot(model, call, t, answer);
         return;
+    case TIDINGS_OP_SCENES:
+    case TIDINGS_OP_SCENE:
+    case TIDINGS_OP_READING:
+    case TIDINGS_OP_SUBSCRIPTIONS:
+    case TIDINGS_OP_SUBSCRIBERS:
+    case TIDINGS_OP_SUBSCRIBERS_AMONG:
+    case TIDINGS_OP_PREFERENCES:
+    case TIDINGS_OP_NOTICES:
+        model_story_read(model, call, answer);
+        return;
     default:
         abort();
     }

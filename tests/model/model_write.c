@@ -28,12 +28,12 @@ static void add_event(struct model *model, enum tidings_event_type type, int64_t
                            });
 }
 
-static bool same_text(struct tidings_text a, struct tidings_text b)
+bool model_same_text(struct tidings_text a, struct tidings_text b)
 {
     return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
 }
 
-static void set_text(struct tidings_text *place, struct tidings_text text)
+void model_set_text(struct tidings_text *place, struct tidings_text text)
 {
     model_drop(*place);
     *place = model_copy(text);
@@ -166,12 +166,12 @@ static bool profile_set(struct model *model, const struct tidings_op *op, int64_
     struct tidings_text avatar = op->u.profile.avatar;
     bool changed = false;
 
-    if (name.p != NULL && !same_text(user->name, name)) {
-        set_text(&user->name, name);
+    if (name.p != NULL && !model_same_text(user->name, name)) {
+        model_set_text(&user->name, name);
         changed = true;
     }
-    if (avatar.p != NULL && !same_text(user->avatar, avatar)) {
-        set_text(&user->avatar, avatar);
+    if (avatar.p != NULL && !model_same_text(user->avatar, avatar)) {
+        model_set_text(&user->avatar, avatar);
         changed = true;
     }
     if (changed)
@@ -260,12 +260,12 @@ static bool edit(struct model *model, const struct tidings_op *op, int64_t t,
         answer->err = TIDINGS_FORBIDDEN;
         return false;
     }
-    if (title.p != NULL && !same_text(post->title, title)) {
-        set_text(&post->title, title);
+    if (title.p != NULL && !model_same_text(post->title, title)) {
+        model_set_text(&post->title, title);
         changed = true;
     }
-    if (body.p != NULL && !same_text(post->body, body)) {
-        set_text(&post->body, body);
+    if (body.p != NULL && !model_same_text(post->body, body)) {
+        model_set_text(&post->body, body);
         model_drop(post->excerpt);
         post->excerpt = model_excerpt(body, model->settings.excerpt_max);
         changed = true;
@@ -290,8 +290,8 @@ static bool delete_post(struct model *model, const struct tidings_op *op, int64_
         return false;
     }
     post->deleted = true;
-    set_text(&post->body, (struct tidings_text){"", 0});
-    set_text(&post->excerpt, (struct tidings_text){"", 0});
+    model_set_text(&post->body, (struct tidings_text){"", 0});
+    model_set_text(&post->excerpt, (struct tidings_text){"", 0});
     add_event(model, TIDINGS_EVENT_POST_DELETED, t, op->user_id, post->id, post->author_id, -1);
     return true;
 }
@@ -458,6 +458,17 @@ bool model_write(struct model *model, const struct model_call *call, int64_t t,
     case TIDINGS_OP_COMMENT_HIDE:
     case TIDINGS_OP_COMMENT_RESTORE:
         return model_comment_write(model, call, t, answer);
+    case TIDINGS_OP_SCENE_PUBLISH:
+    case TIDINGS_OP_SCENE_EDIT:
+    case TIDINGS_OP_SCENE_DELETE:
+    case TIDINGS_OP_READING_SET:
+    case TIDINGS_OP_READING_DELETE:
+    case TIDINGS_OP_READING_CLEAR:
+    case TIDINGS_OP_SUBSCRIBE:
+    case TIDINGS_OP_UNSUBSCRIBE:
+    case TIDINGS_OP_PREFERENCES_SET:
+    case TIDINGS_OP_NOTICES_MARK:
+        return model_story_write(model, call, t, answer);
     default:
         abort();
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "recording.h"
 
+#include "run_story.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -73,6 +75,8 @@ struct tidings_page *op_page(struct tidings_op *op)
         return &op->u.feed.page;
     case TIDINGS_OP_HISTORY:
     case TIDINGS_OP_EVENTS:
+    case TIDINGS_OP_SUBSCRIPTIONS:
+    case TIDINGS_OP_NOTICES:
         return &op->u.page;
     case TIDINGS_OP_REACTORS:
     case TIDINGS_OP_REACTED:
@@ -81,12 +85,17 @@ struct tidings_page *op_page(struct tidings_op *op)
         return &op->u.comments.page;
     case TIDINGS_OP_HOT:
         return &op->u.hot.page;
+    case TIDINGS_OP_SCENES:
+    case TIDINGS_OP_SUBSCRIBERS:
+        return &op->u.scenes.page;
+    case TIDINGS_OP_READING:
+        return &op->u.readings.page;
     default:
         return NULL;
     }
 }
 
-static void ref_report(struct report *report, const struct ref *ref)
+void ref_report(struct report *report, const struct ref *ref)
 {
     switch (ref->kind) {
     case REF_NUMBER:
@@ -107,13 +116,19 @@ static void ref_report(struct report *report, const struct ref *ref)
     case REF_EVENT:
         report_add(report, "E%" PRIu64, ref->value);
         break;
+    case REF_SCENE:
+        report_add(report, "S%" PRIu64, ref->value);
+        break;
+    case REF_MESSAGE:
+        report_add(report, "S%" PRIu64 ".%" PRIu64, ref->value / MESSAGES_MOST,
+                   ref->value % MESSAGES_MOST);
+        break;
     }
     if (ref->delta != 0)
         report_add(report, "%+" PRId64, ref->delta);
 }
 
-static void page_report(struct report *report, const struct step *step,
-                        const struct tidings_page *page)
+void page_report(struct report *report, const struct step *step, const struct tidings_page *page)
 {
     report_add(report, " limit=%" PRIu32, page->limit);
     if (step->list != 0)
@@ -124,7 +139,7 @@ static void page_report(struct report *report, const struct step *step,
                    step->wild_cursor ? " (made up)" : "");
 }
 
-static void mark_report(struct report *report, const struct step *step)
+void mark_report(struct report *report, const struct step *step)
 {
     if (step->posts != NULL) {
         report_add(report, " post_ids=[");
@@ -283,6 +298,26 @@ static void arguments_report(struct report *report, const struct step *step)
     case TIDINGS_OP_HISTORY:
         page_report(report, step, &op->u.page);
         break;
+    case TIDINGS_OP_SCENE_PUBLISH:
+    case TIDINGS_OP_SCENE_EDIT:
+    case TIDINGS_OP_SCENE_DELETE:
+    case TIDINGS_OP_SCENES:
+    case TIDINGS_OP_SCENE:
+    case TIDINGS_OP_READING_SET:
+    case TIDINGS_OP_READING_DELETE:
+    case TIDINGS_OP_READING_CLEAR:
+    case TIDINGS_OP_READING:
+    case TIDINGS_OP_SUBSCRIBE:
+    case TIDINGS_OP_UNSUBSCRIBE:
+    case TIDINGS_OP_SUBSCRIPTIONS:
+    case TIDINGS_OP_SUBSCRIBERS:
+    case TIDINGS_OP_SUBSCRIBERS_AMONG:
+    case TIDINGS_OP_PREFERENCES:
+    case TIDINGS_OP_PREFERENCES_SET:
+    case TIDINGS_OP_NOTICES:
+    case TIDINGS_OP_NOTICES_MARK:
+        story_report(report, step);
+        break;
     case TIDINGS_OP_REACT:
     case TIDINGS_OP_UNREACT:
     case TIDINGS_OP_COMMENT:
@@ -296,29 +331,11 @@ static void arguments_report(struct report *report, const struct step *step)
     case TIDINGS_OP_HOT:
         interaction_report(report, step);
         break;
-    /* Stories, reading, subscriptions, notifications, webhooks: not asked for here. */
-    case TIDINGS_OP_SCENE_PUBLISH:
-    case TIDINGS_OP_SCENE_EDIT:
-    case TIDINGS_OP_SCENE_DELETE:
-    case TIDINGS_OP_READING_SET:
-    case TIDINGS_OP_READING_DELETE:
-    case TIDINGS_OP_READING_CLEAR:
-    case TIDINGS_OP_SUBSCRIBE:
-    case TIDINGS_OP_UNSUBSCRIBE:
-    case TIDINGS_OP_PREFERENCES_SET:
-    case TIDINGS_OP_NOTICES_MARK:
+    /* Not asked for here. */
     case TIDINGS_OP_WEBHOOK_SET:
     case TIDINGS_OP_WEBHOOK_DELETE:
     case TIDINGS_OP_WEBHOOK_RETRY:
     case TIDINGS_OP_WEBHOOK_REPORT:
-    case TIDINGS_OP_SCENES:
-    case TIDINGS_OP_SCENE:
-    case TIDINGS_OP_READING:
-    case TIDINGS_OP_SUBSCRIPTIONS:
-    case TIDINGS_OP_SUBSCRIBERS:
-    case TIDINGS_OP_SUBSCRIBERS_AMONG:
-    case TIDINGS_OP_PREFERENCES:
-    case TIDINGS_OP_NOTICES:
     case TIDINGS_OP_WEBHOOKS:
     case TIDINGS_OP_WEBHOOK:
     case TIDINGS_OP_HISTORY_CLEAR:

@@ -52,6 +52,33 @@ static int line_of_profile(char *line, uint64_t id, size_t name, size_t avatar)
     return snprintf(line, RENDER_MAX, "user %" PRIu64 " name %zu avatar %zu", id, name, avatar);
 }
 
+static int line_of_scene(char *line, const struct tidings_scene *scene)
+{
+    return snprintf(line, RENDER_MAX,
+                    "scene %" PRIu64 " of %" PRIu64 " number %" PRIu32 " at %" PRId64
+                    " edited %" PRId64 " title %zu messages %zu",
+                    scene->id, scene->story_id, scene->number, scene->created_at, scene->edited_at,
+                    scene->title.n, scene->n_messages);
+}
+
+static int line_of_reading(char *line, bool changed, const struct tidings_reading *reading)
+{
+    return snprintf(
+        line, RENDER_MAX,
+        "changed %d story %" PRIu64 " scene %" PRIu64 " message %" PRIu64 " at %" PRId64, changed,
+        reading->story_id, reading->scene_id, reading->message_id, reading->modified_at);
+}
+
+static int line_of_subscription(char *line, bool changed, bool subscribed)
+{
+    return snprintf(line, RENDER_MAX, "changed %d subscribed %d", changed, subscribed);
+}
+
+static int line_of_preferences(char *line, bool story_updates)
+{
+    return snprintf(line, RENDER_MAX, "story_updates %d", story_updates);
+}
+
 bool render_answer(const struct tidings_once *once, const struct tidings_answer *a,
                    struct tidings_text *bytes)
 {
@@ -87,6 +114,23 @@ bool render_answer(const struct tidings_once *once, const struct tidings_answer 
     case TIDINGS_OP_COMMENT_HIDE:
     case TIDINGS_OP_COMMENT_RESTORE:
         n = line_of_comment(line, &a->u.comment);
+        break;
+    case TIDINGS_OP_SCENE_PUBLISH:
+    case TIDINGS_OP_SCENE_EDIT:
+        n = line_of_scene(line, &a->u.scene);
+        break;
+    case TIDINGS_OP_READING_SET:
+        n = line_of_reading(line, a->u.reading.changed, &a->u.reading.record);
+        break;
+    case TIDINGS_OP_SUBSCRIBE:
+    case TIDINGS_OP_UNSUBSCRIBE:
+        n = line_of_subscription(line, a->u.subscription.changed, a->u.subscription.subscribed);
+        break;
+    case TIDINGS_OP_PREFERENCES_SET:
+        n = line_of_preferences(line, a->u.preferences.story_updates);
+        break;
+    case TIDINGS_OP_NOTICES_MARK:
+        n = line_of_mark(line, a->u.notices_mark.marked, a->u.notices_mark.unread);
         break;
     default:
         break;
@@ -128,6 +172,23 @@ struct tidings_text model_render(const struct tidings_op *op, const struct model
     case TIDINGS_OP_COMMENT_HIDE:
     case TIDINGS_OP_COMMENT_RESTORE:
         n = line_of_comment(line, &a->comment);
+        break;
+    case TIDINGS_OP_SCENE_PUBLISH:
+    case TIDINGS_OP_SCENE_EDIT:
+        n = line_of_scene(line, &a->story.scene);
+        break;
+    case TIDINGS_OP_READING_SET:
+        n = line_of_reading(line, a->changed, &a->story.reading);
+        break;
+    case TIDINGS_OP_SUBSCRIBE:
+    case TIDINGS_OP_UNSUBSCRIBE:
+        n = line_of_subscription(line, a->changed, a->story.subscribed);
+        break;
+    case TIDINGS_OP_PREFERENCES_SET:
+        n = line_of_preferences(line, a->story.story_updates);
+        break;
+    case TIDINGS_OP_NOTICES_MARK:
+        n = line_of_mark(line, a->marked, a->story.unread);
         break;
     default:
         break;

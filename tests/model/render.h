@@ -18,7 +18,7 @@ struct render {
 bool render_answer(const struct tidings_once *once, const struct tidings_answer *answer,
                    struct tidings_text *bytes);
 
-/* The id in a line that begins with this word ("post ", "comment "); 0 if it does not. */
+/* The id in a line that begins with this word ("post ", "comment ", "scene "); 0 if it does not. */
 uint64_t render_id(struct tidings_text bytes, const char *word);
 
 #endif

@@ -61,6 +61,7 @@ bool run_open(struct run *run, struct recording *recording, const char *dir)
     run->publish_of = calloc(run->post_room, sizeof *run->publish_of);
     run->comment_ids = calloc(run->post_room, sizeof *run->comment_ids);
     run->comment_of = calloc(run->post_room, sizeof *run->comment_of);
+    run_story_open(&run->story, recording);
     return engine_open(run);
 }
 
@@ -75,6 +76,7 @@ void run_close(struct run *run)
     free(run->publish_of);
     free(run->comment_ids);
     free(run->comment_of);
+    run_story_close(&run->story);
 }
 
 static bool run_reopen(struct run *run, const struct tidings_settings *rules)
@@ -204,6 +206,8 @@ bool run_op(struct run *run, const struct tidings_op *op, struct tidings_cursor 
         if (!is_repeat(run, op, call.new_post_id) && !check_new_id(run, call.new_post_id))
             return false;
     }
+    if (!run_story_learn(run, op, &call))
+        return false;
     model_run(&run->model, &call, &run->expected);
     if (!compare_answers(op, &run->expected, &run->answer, &run->outcome->report))
         return run_fail(run, "in the answer to %s of user %" PRIu64, op_name(op->kind),
@@ -237,27 +241,26 @@ static bool fresh_as_of(struct run *run, const struct step *step, uint64_t *as_o
     return true;
 }
 
-static bool post_made(const struct run *run, const struct ref *ref)
+/* Has what the ref names been made in this run? */
+static bool ref_made(const struct run *run, const struct ref *ref, uint64_t *id)
 {
-    return ref->kind == REF_POST && ref->value < run->post_room && run->post_ids[ref->value] != 0;
+    if (ref->kind == REF_SCENE || ref->kind == REF_MESSAGE)
+        return run_story_id(&run->story, ref, id);
+    if ((ref->kind != REF_POST && ref->kind != REF_COMMENT) || ref->value >= run->post_room)
+        return false;
+    *id = ref->kind == REF_POST ? run->post_ids[ref->value] : run->comment_ids[ref->value];
+    return *id != 0;
 }
 
-static bool comment_made(const struct run *run, const struct ref *ref)
+uint64_t run_ref_id(const struct run *run, const struct ref *ref)
 {
-    return ref->kind == REF_COMMENT && ref->value < run->post_room &&
-           run->comment_ids[ref->value] != 0;
-}
+    uint64_t id;
 
-/* Of a post, a comment, or the number itself. */
-static uint64_t ref_id(const struct run *run, const struct ref *ref)
-{
-    if (ref->kind != REF_POST && ref->kind != REF_COMMENT)
+    if (ref->kind == REF_NUMBER)
         return ref->value;
-    if (post_made(run, ref))
-        return run->post_ids[ref->value] + (uint64_t)ref->delta;
-    if (comment_made(run, ref))
-        return run->comment_ids[ref->value] + (uint64_t)ref->delta;
-    return TIDINGS_ID_MAX - 1000000 - ref->value;
+    if (ref_made(run, ref, &id))
+        return id + (uint64_t)ref->delta;
+    return TIDINGS_ID_MAX - 1000000 - ref->value % 1000000;
 }
 
 static bool resolve_up_to(struct run *run, const struct step *step, uint64_t *up_to)
@@ -268,8 +271,8 @@ static bool resolve_up_to(struct run *run, const struct step *step, uint64_t *up
         *up_to = run->slots[ref->value];
         return true;
     }
-    if (post_made(run, ref)) {
-        *up_to = ref_id(run, ref);
+    if (ref_made(run, ref, up_to)) {
+        *up_to += (uint64_t)ref->delta;
         return true;
     }
     if (ref->kind == REF_NUMBER) {
@@ -289,7 +292,7 @@ static bool resolve_mark(struct run *run, const struct step *step, struct tiding
     if (step->posts != NULL) {
         *ids = calloc(op->u.mark.n_post_ids + 1, sizeof **ids);
         for (size_t i = 0; i < op->u.mark.n_post_ids; i++)
-            (*ids)[i] = ref_id(run, &step->posts[i]);
+            (*ids)[i] = run_ref_id(run, &step->posts[i]);
         op->u.mark.post_ids = *ids;
     }
     return resolve_up_to(run, step, &op->u.mark.up_to);
@@ -319,23 +322,23 @@ static void resolve_interaction(const struct run *run, const struct step *step,
     case TIDINGS_OP_REACT:
     case TIDINGS_OP_UNREACT:
     case TIDINGS_OP_STATS:
-        op->u.react.id = ref_id(run, &step->post);
+        op->u.react.id = run_ref_id(run, &step->post);
         break;
     case TIDINGS_OP_REACTORS:
-        op->u.reactors.id = ref_id(run, &step->post);
+        op->u.reactors.id = run_ref_id(run, &step->post);
         break;
     case TIDINGS_OP_COMMENT:
-        op->u.comment.post_id = ref_id(run, &step->post);
-        op->u.comment.parent_id = ref_id(run, &step->parent);
+        op->u.comment.post_id = run_ref_id(run, &step->post);
+        op->u.comment.parent_id = run_ref_id(run, &step->parent);
         break;
     case TIDINGS_OP_COMMENT_DELETE:
     case TIDINGS_OP_COMMENT_HIDE:
     case TIDINGS_OP_COMMENT_RESTORE:
-        op->u.comment_id.comment_id = ref_id(run, &step->post);
+        op->u.comment_id.comment_id = run_ref_id(run, &step->post);
         break;
     case TIDINGS_OP_COMMENTS:
-        op->u.comments.post_id = ref_id(run, &step->post);
-        op->u.comments.parent_id = ref_id(run, &step->parent);
+        op->u.comments.post_id = run_ref_id(run, &step->post);
+        op->u.comments.parent_id = run_ref_id(run, &step->parent);
         break;
     default:
         break;
@@ -351,19 +354,21 @@ static bool resolve(struct run *run, const struct step *step, struct tidings_op 
 
     switch (op->kind) {
     case TIDINGS_OP_EDIT:
-        op->u.edit.post_id = ref_id(run, &step->post);
+        op->u.edit.post_id = run_ref_id(run, &step->post);
         return true;
     case TIDINGS_OP_DELETE:
     case TIDINGS_OP_OPEN:
     case TIDINGS_OP_HISTORY_DELETE:
     case TIDINGS_OP_POST:
-        op->u.post.post_id = ref_id(run, &step->post);
+        op->u.post.post_id = run_ref_id(run, &step->post);
         return true;
     case TIDINGS_OP_MARK_READ:
     case TIDINGS_OP_MARK_UNREAD:
+    case TIDINGS_OP_NOTICES_MARK:
         return resolve_mark(run, step, op, ids);
     default:
         resolve_interaction(run, step, op);
+        run_story_resolve(run, step, op);
         break;
     }
     if (page == NULL)
@@ -380,14 +385,23 @@ static bool resolve(struct run *run, const struct step *step, struct tidings_op 
     return true;
 }
 
+/* The error that the list's first page would be answered with. */
+static enum tidings_err error_at_first(struct run *run, struct tidings_op op)
+{
+    struct model_call call = {.op = &op, .now_ms = atomic_load(&run->clock_ms)};
+
+    op_page(&op)->after = (struct tidings_cursor){0, 0};
+    model_run(&run->model, &call, &run->expected);
+    return run->expected.err;
+}
+
 static bool run_wild(struct run *run, const struct tidings_op *op)
 {
     enum tidings_err err = tidings_run(run->engine, op, &run->answer);
 
     if (err == TIDINGS_INVALID && run->answer.field && strcmp(run->answer.field, "cursor") == 0)
         return true;
-    /* A list of something that is not there, whatever the cursor. */
-    if (op->kind >= TIDINGS_OP_REACTORS && (err == TIDINGS_NOT_FOUND || err == TIDINGS_DELETED))
+    if (err != TIDINGS_OK && err == error_at_first(run, *op))
         return true;
     if (err != TIDINGS_OK)
         return run_fail(run, "a made-up cursor: %s", tidings_err_code(err));
@@ -402,12 +416,12 @@ static void number_bytes(uint8_t bytes[16], uint32_t number)
     memcpy(bytes + 12, &number, sizeof number);
 }
 
-static void remember(struct run *run, const struct step *step, const struct tidings_op *op)
+static bool remember(struct run *run, const struct step *step, const struct tidings_op *op)
 {
     uint64_t as_of;
 
     if (run->answer.err != TIDINGS_OK)
-        return;
+        return true;
     if (op->kind == TIDINGS_OP_PUBLISH && run->post_ids[step->publish] == 0) {
         run->post_ids[step->publish] = made_id(run, op);
         run->publish_of[run->model.n_posts - 1] = step->publish;
@@ -426,6 +440,7 @@ static void remember(struct run *run, const struct step *step, const struct tidi
             step->list, answer_next(op->kind, &run->answer), run_model_next(run, op)};
     if (step->keep_as_of != 0 && answer_as_of(op->kind, &run->answer, &as_of))
         run->slots[step->keep_as_of] = as_of;
+    return run_story_remember(run, step, op);
 }
 
 static bool run_op_step(struct run *run, const struct step *step)
@@ -447,9 +462,7 @@ static bool run_op_step(struct run *run, const struct step *step)
     if (ok && step->wild_cursor) {
         ok = run_wild(run, &op);
     } else if (ok) {
-        ok = run_op(run, &op, model_after);
-        if (ok)
-            remember(run, step, &op);
+        ok = run_op(run, &op, model_after) && remember(run, step, &op);
     }
     free(ids);
     return ok;

@@ -8,6 +8,7 @@
 
 #include "model.h"
 #include "recording.h"
+#include "run_story.h"
 
 #include <stdatomic.h>
 
@@ -36,6 +37,7 @@ struct run {
     uint32_t *comment_of;
     struct place places[LISTS];
     uint64_t slots[SLOTS];
+    struct run_story story;
 };
 
 /* Opens an engine in `dir`, which must be empty or missing. run_close works in any state. */
@@ -52,6 +54,8 @@ bool run_op(struct run *run, const struct tidings_op *op, struct tidings_cursor 
 
 /* Where the list of the last answer goes on, in the model's terms. */
 struct tidings_cursor run_model_next(const struct run *run, const struct tidings_op *op);
+/* The id that a ref stands for. */
+uint64_t run_ref_id(const struct run *run, const struct ref *ref);
 
 /* sweep.c: asks everything that can be asked, `limit` rows a page. */
 bool run_sweep(struct run *run, int64_t now_ms, uint32_t limit);

@@ -167,6 +167,10 @@ static void simplify(struct shrinker *s)
             step->op.u.edit.body = (struct tidings_text){"b", 1};
         } else if (step->op.kind == TIDINGS_OP_COMMENT && step->op.u.comment.body.n > 1) {
             step->op.u.comment.body = (struct tidings_text){"c", 1};
+        } else if (step->op.kind == TIDINGS_OP_SCENE_PUBLISH && step->op.u.scene.n_messages > 0) {
+            step->op.u.scene.title = (struct tidings_text){"s", 1};
+            step->op.u.scene.messages = NULL;
+            step->op.u.scene.n_messages = 0;
         } else if (!before.by_clock) {
             continue;
         }

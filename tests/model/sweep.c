@@ -238,14 +238,15 @@ bool run_sweep(struct run *run, int64_t now_ms, uint32_t limit)
     bool ok;
 
     find_authors(&sweep);
-    ok = sweep_posts(&sweep) && sweep_events(&sweep) && sweep_interactions(&sweep);
+    ok = sweep_posts(&sweep) && sweep_events(&sweep) && sweep_interactions(&sweep) &&
+         sweep_stories(&sweep);
     for (size_t i = 0; ok && i < run->recording->n_users; i++) {
         uint64_t viewer = run->recording->user_ids[i];
 
         ok = sweep_unread(&sweep, viewer) && sweep_inbox(&sweep, viewer) &&
              sweep_author_pages(&sweep, viewer) && sweep_relations(&sweep, viewer) &&
              sweep_fans(&sweep, viewer) && sweep_history(&sweep, viewer) &&
-             sweep_reacted(&sweep, viewer);
+             sweep_reacted(&sweep, viewer) && sweep_reader(&sweep, viewer);
     }
     free(sweep.authors);
     return ok;

@@ -21,5 +21,8 @@ bool page_through(struct sweep *sweep, struct tidings_op op, uint64_t *n);
 /* sweep_interact.c: every post and comment, the hot lists; and what one user reacted to. */
 bool sweep_interactions(struct sweep *sweep);
 bool sweep_reacted(struct sweep *sweep, uint64_t viewer);
+/* sweep_story.c: every story and scene; and what one user reads and is told of. */
+bool sweep_stories(struct sweep *sweep);
+bool sweep_reader(struct sweep *sweep, uint64_t viewer);
 
 #endif
