@@ -10,6 +10,25 @@
 #include "recording.h"
 #include "run.h"
 
+/*
+ * Moods: an even mix seldom leads anywhere, so for a while one thing is done much more than others:
+ * an author publishes hundreds of posts, a fan reads hundreds, everybody follows and unfollows, votes
+ * on the same comments, has a long talk under the same post, or reads stories on several devices.
+ */
+enum mood {
+    MOOD_MIXED,
+    MOOD_PUBLISH,
+    MOOD_READ,
+    MOOD_RELATE,
+    MOOD_DELETE,
+    MOOD_LOOK,
+    MOOD_VOTE,
+    MOOD_TALK,
+    MOOD_STORY,
+    MOOD_DEVICES,
+    MOODS
+};
+
 /* A list that is being paged through: what its pages must have in common. */
 struct generator_list {
     struct tidings_op op;
@@ -59,6 +78,9 @@ struct step *generator_next(struct generator *g, struct run *run);
 struct step *generator_last(struct generator *g);
 
 /* ---- Parts of the generator ---------------------------------------------------------------- */
+
+/* generate_mood.c: the next operation, by the mood. */
+enum tidings_op_kind generate_kind(struct generator *g);
 
 /* generate_world.c: the recording's settings and users. */
 void generate_settings(struct generator *g);
