@@ -34,7 +34,11 @@
     X(ONCE, "once", false)         \
     X(ONCE_AGE, "once_age", false) \
     X(TARGET, "target", true)      \
-    X(HOT, "hot", false)
+    X(HOT, "hot", false)           \
+    X(STORY, "story", false)       \
+    X(SCENE, "scene", false)       \
+    X(UNSWEPT, "unswept", false)   \
+    X(SUBSCRIBER, "subscriber", false)
 
 enum table {
 #define X(table, name, near) TABLE_##table,
