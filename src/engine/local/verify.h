@@ -44,8 +44,8 @@ void verify_pair(struct check *check, uint64_t fan, struct bytes key);
 void verify_readmap(struct check *check, uint64_t reader, struct bytes key, struct bytes value);
 void verify_history(struct check *check, uint64_t reader, struct bytes key);
 
-/* verify_stories.c: a user's row that has to do with stories, false if it is none; the tables of stories, scenes and
- * subscribers, and what is counted of users' rows. */
+/* verify_stories.c: a user's row that has to do with stories, false if it is none; the tables of
+ * stories, scenes and subscribers, and what is counted of users' rows. */
 bool verify_story_row(struct check *check, uint64_t user, struct bytes key, struct bytes value);
 void verify_stories(struct check *check);
 
