@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a reader stopped in a story, as several devices tell it, each with its own time and in any order.
+ * Where a reader stopped in a story, as several devices tell it, each with its own time and in any
+ * order.
  *
- * A state is three maxima: the furthest read (by time, then by position), the latest entering, the latest erasing.
- * Whatever a device tells is such a state too, and states are joined part by part. A maximum does not care about order
- * or repeats, so the same news in any order end in the same state, and what is shown follows from the state alone.
+ * A state is three maxima: the furthest read (by time, then by position), the latest entering, the
+ * latest erasing. Whatever a device tells is such a state too, and states are joined part by part.
+ * A maximum does not care about order or repeats, so the same news in any order end in the same
+ * state, and what is shown follows from the state alone.
  */
 #ifndef DOMAIN_READING_H
 #define DOMAIN_READING_H

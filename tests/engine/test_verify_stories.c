@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Verify, against damage done to rows about stories, as test_verify.c does it to the others: what can be recomputed is
- * mended, and what cannot is found and left alone.
+ * Verify, against damage done to rows about stories, as test_verify.c does it to the others: what
+ * can be recomputed is mended, and what cannot is found and left alone.
  */
 #include <string.h>
 
@@ -183,7 +183,8 @@ static void assert_mended(void)
     assert_as_before();
 }
 
-/* The damage is found; repairing touches nothing that hangs on it, so that with the row back all is as it was. */
+/* The damage is found; repairing touches nothing that hangs on it, so that with the row back all is
+ * as it was. */
 static void assert_left_alone(enum table table, struct key key, size_t cut)
 {
     static uint8_t whole[1 << 16];

@@ -21,8 +21,9 @@
 #include <stdint.h>
 
 /*
- * A story has a head too: its scenes are to it what posts are to their author. Both kinds are kept in one place, under
- * numbers that cannot be mixed up, so that an answer about both is of one moment.
+ * A story has a head too: its scenes are to it what posts are to their author. Both kinds are kept
+ * in one place, under numbers that cannot be mixed up, so that an answer about both is of one
+ * moment.
  */
 #define HEAD_STORY (UINT64_C(1) << 63) /* | the story's id: `author` of its head */
 

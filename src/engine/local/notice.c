@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Notifications: a scene is notified to those who were subscribed, and wanted to be told, when it was published. As
- * with the inbox nothing is stored of it but the subscription's spans and what was read; the rest is arithmetic on ties.
- * Scenes that are deleted, and those of deleted stories, are not in the list.
+ * Notifications: a scene is notified to those who were subscribed, and wanted to be told, when it
+ * was published. As with the inbox nothing is stored of it but the subscription's spans and what
+ * was read; the rest is arithmetic on ties. Scenes that are deleted, and those of deleted stories,
+ * are not in the list.
  */
 #include "domain/ids.h"
 #include "engine/local/merge.h"

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where readers stopped. The record of a reader and a story is the truth, together with the reader's mark of the last
- * clearing (domain/reading.h says what is shown of both). Two indexes on it:
+ * Where readers stopped. The record of a reader and a story is the truth, together with the
+ * reader's mark of the last clearing (domain/reading.h says what is shown of both). Two indexes on
+ * it:
  *
  *     latest   by the time shown, latest first: exactly those that are shown
- *     changed  by the version of the last change: one row for each that was ever shown, so that a device that asks what
- *              changed learns what went, too
+ *     changed  by the version of the last change: one row for each that was ever shown, so that
+ *              a device that asks what changed learns what went, too
  *
- * A clearing touches every record that it takes away. Each of these was made by an operation before, so that the
- * work is paid for; in return no other operation need know of clearings half done.
+ * A clearing touches every record that it takes away. Each of these was made by an operation
+ * before, so that the work is paid for; in return no other operation need know of clearings half
+ * done.
  */
 #include <string.h>
 
@@ -54,8 +56,8 @@ static void move_latest(struct view *view, uint64_t reader, uint64_t story,
 }
 
 /*
- * Writes the record, and brings the indexes and the count up to date with what was shown before. Whether what is shown
- * has changed. The shelf is the caller's to save.
+ * Writes the record, and brings the indexes and the count up to date with what was shown before.
+ * Whether what is shown has changed. The shelf is the caller's to save.
  */
 static bool save_position(struct view *view, uint64_t reader, uint64_t story,
                           struct position_record *position, struct shelf_record *shelf,
@@ -146,7 +148,8 @@ enum tidings_err apply_reading_delete(struct view *view, struct tidings_call *ca
     return TIDINGS_OK;
 }
 
-/* The stories whose positions are shown with a time up to `time`; there are `most` at most. How many. */
+/* The stories whose positions are shown with a time up to `time`; there are `most` at most. How
+ * many. */
 static size_t list_up_to(struct view *view, uint64_t reader, int64_t time, uint64_t most,
                          uint64_t **stories)
 {

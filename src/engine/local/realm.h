@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who publishes what to whom. Authors publish posts to fans, which makes inboxes; stories publish scenes to
- * subscribers, which makes notifications. Both are the same arithmetic on the same records (tie.h), in
- * other rows: a realm says which. Words are those of the first: an author may be a story, a post a scene.
+ * Who publishes what to whom. Authors publish posts to fans, which makes inboxes; stories publish
+ * scenes to subscribers, which makes notifications. Both are the same arithmetic on the same
+ * records (tie.h), in other rows: a realm says which. Words are those of the first: an author may
+ * be a story, a post a scene.
  */
 #ifndef LOCAL_REALM_H
 #define LOCAL_REALM_H

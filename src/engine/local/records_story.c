@@ -65,8 +65,8 @@ bool messages_decode(struct bytes from, struct arena *arena, struct tidings_mess
     struct reader r = reader_of(from.p, from.n);
     read_head(&r, 0);
     uint64_t count = read_varint(&r);
-    /* Each takes an id, a length and a byte of text at least: no count can make us allocate much more than we were
-     * given. */
+    /* Each takes an id, a length and a byte of text at least: no count can make us allocate much
+     * more than we were given. */
     if (r.bad || !count || count > reader_left(&r) / (ID_BYTES + 2))
         return false;
     struct tidings_message *found = arena_array(arena, count, sizeof *found);

@@ -23,7 +23,8 @@ struct scene_record {
 struct bytes scene_encode(const struct scene_record *scene, struct arena *arena);
 bool scene_decode(struct bytes from, struct scene_record *scene);
 
-/* A scene's messages, in order; at least one. Decoded texts point into `from`, the array is in the arena. */
+/* A scene's messages, in order; at least one. Decoded texts point into `from`, the array is in the
+ * arena. */
 struct bytes messages_encode(const struct tidings_message *messages, size_t n, struct arena *arena);
 bool messages_decode(struct bytes from, struct arena *arena, struct tidings_message **messages,
                      size_t *n);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stories' scenes and their messages. A story is to its scenes what an author is to posts: they are numbered, and
- * listed in memory and in a table of their own. Publishing touches no subscriber, and deleting a story touches no scene:
- * its head is closed, and with that nobody sees any of them. Their texts are swept away a few at a time.
+ * Stories' scenes and their messages. A story is to its scenes what an author is to posts: they are
+ * numbered, and listed in memory and in a table of their own. Publishing touches no subscriber, and
+ * deleting a story touches no scene: its head is closed, and with that nobody sees any of them.
+ * Their texts are swept away a few at a time.
  *
- * Messages have ids of their own, given out in order when they are first written. What was ever given out is kept as
- * one small row for each publishing or editing, so that a reading position can be checked long after an edit.
+ * Messages have ids of their own, given out in order when they are first written. What was ever
+ * given out is kept as one small row for each publishing or editing, so that a reading position can
+ * be checked long after an edit.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -184,7 +186,8 @@ enum tidings_err apply_scene_publish(struct view *view, struct tidings_call *cal
     if (scene.seq >= view->settings->scenes_max)
         return TIDINGS_STORY_LIMIT;
 
-    /* First of all, since the first event takes the operation's id and messages take those behind it. */
+    /* First of all, since the first event takes the operation's id and messages take those behind
+     * it. */
     scene_event(view, TIDINGS_EVENT_SCENE_PUBLISHED, op->user_id, id, &story, story_id);
     put_scene(view, id, &scene);
     if (scene.n_messages)
@@ -408,7 +411,9 @@ enum tidings_err answer_scene(struct view *view, struct reply *reply)
     return answer_whole(view, reply, reply->op->u.scene_id.scene_id);
 }
 
-/* The number of the first scene at or behind `from` that is not deleted; n_posts if there is none. */
+/*
+ * The number of the first scene at or behind `from` that is not deleted; n_posts if there is none.
+ */
 static uint32_t next_alive(const struct head *head, uint32_t from)
 {
     while (from < head->n_posts) {

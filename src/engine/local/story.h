@@ -8,7 +8,8 @@
 
 /* scene.c */
 
-/* The story: NOT_FOUND if it is no post or no story, DELETED if it is deleted; the post in any case but the first. */
+/* The story: NOT_FOUND if it is no post or no story, DELETED if it is deleted; the post in any case
+ * but the first. */
 enum tidings_err view_story(struct view *view, uint64_t id, struct post_record *story);
 
 /* Whether there is such a scene. Its title belongs to the transaction. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who wants to be told of a story's scenes. A subscription is a pair, as a follow is, in the realm of scenes: its
- * spans say which scenes were notified. A user who turns story updates off keeps all subscriptions, but they are
- * paused: their spans are closed, and opened again when updates are turned on. The story's subscribers are an index on
- * the pairs that are not paused, newest first.
+ * Who wants to be told of a story's scenes. A subscription is a pair, as a follow is, in the realm
+ * of scenes: its spans say which scenes were notified. A user who turns story updates off keeps all
+ * subscriptions, but they are paused: their spans are closed, and opened again when updates are
+ * turned on. The story's subscribers are an index on the pairs that are not paused, newest first.
  */
 #include <stdlib.h>
 #include <string.h>

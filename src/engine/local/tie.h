@@ -46,7 +46,8 @@ static inline void tie_load(struct view *view, uint64_t fan, uint64_t author, st
     tie_load_in(view, &realm_posts, fan, author, tie);
 }
 
-/* The tie to the author from among *n settled ones, or loaded, settled and added to them. NULL if memory is short. */
+/* The tie to the author from among *n settled ones, or loaded, settled and added to them. NULL if
+ * memory is short. */
 struct tie *tie_among(struct view *view, const struct realm *realm, uint64_t fan, uint64_t author,
                       struct tie **ties, size_t *n);
 
@@ -96,7 +97,8 @@ struct tie_count {
 struct tie_count tie_count_stored(struct view *view, const struct realm *realm, uint64_t fan,
                                   const struct tie_stored *stored);
 
-/* What is unread, author by author, for all of the inbox's pairs. The hottest path there is: a badge. */
+/* What is unread, author by author, for all of the inbox's pairs. The hottest path there is: a
+ * badge. */
 size_t tie_counts(struct view *view, uint64_t fan, struct tie_count **counts);
 
 /* ---- Single posts --------------------------------------------------------------------------- */
@@ -107,9 +109,9 @@ bool tie_has(const struct tie *tie, uint32_t seq);
 uint64_t tie_read_stamp(struct view *view, const struct tie *tie, uint32_t seq);
 
 /*
- * The newest post with a number below `bound` that is in scope and passes the filter: its number + 1,
- * or 0 if there is none. Runs of posts all read or deleted are passed by (struct skips), and posts
- * without a read map are not looked for when only read ones are wanted.
+ * The newest post with a number below `bound` that is in scope and passes the filter: its number +
+ * 1, or 0 if there is none. Runs of posts all read or deleted are passed by (struct skips), and
+ * posts without a read map are not looked for when only read ones are wanted.
  */
 uint32_t tie_search(struct view *view, struct tie *tie, enum scope scope,
                     enum tidings_filter filter, uint32_t bound);
@@ -119,12 +121,13 @@ uint32_t tie_search(struct view *view, struct tie *tie, enum scope scope,
 /* Accounts for the author's latest deletions. Before any other change. */
 void tie_settle(struct view *view, struct tie *tie);
 
-/* Begins or ends the following: what is published from now on is delivered, or not any more. What is ended and begun
- * again with nothing published in between is one span. */
+/* Begins or ends the following: what is published from now on is delivered, or not any more. What
+ * is ended and begun again with nothing published in between is one span. */
 void tie_open(struct tie *tie, uint64_t rank);
 void tie_close(struct tie *tie);
 
-/* Marks everything unread with a number below `bound`, and saves the pair if there was any; how many. */
+/* Marks everything unread with a number below `bound`, and saves the pair if there was any; how
+ * many. */
 uint64_t tie_mark_below(struct view *view, struct tie *tie, uint32_t bound);
 
 /* Writes the pair where it belongs, or removes it if it says nothing any more. */

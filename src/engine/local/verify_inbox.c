@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Verify, the part about inboxes: pairs and the history against the read maps and the lists. Pairs and read maps
- * of subscriptions are the same in another realm.
+ * Verify, the part about inboxes: pairs and the history against the read maps and the lists. Pairs
+ * and read maps of subscriptions are the same in another realm.
  */
 #include <inttypes.h>
 

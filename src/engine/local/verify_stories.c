@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Verify's part about stories: scenes and their lists, messages and the ids given to them, subscriptions, reading
- * positions, and what is counted of these.
+ * Verify's part about stories: scenes and their lists, messages and the ids given to them,
+ * subscriptions, reading positions, and what is counted of these.
  */
 #include <inttypes.h>
 #include <stdlib.h>
