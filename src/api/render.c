@@ -33,6 +33,15 @@ void put_bool(struct json_out *out, const char *key, bool value)
     json_out_bool(out, value);
 }
 
+void put_id(struct json_out *out, const char *key, uint64_t id)
+{
+    json_out_key(out, key);
+    if (id)
+        json_out_u64(out, id);
+    else
+        json_out_null(out);
+}
+
 void put_time(struct json_out *out, const char *key, int64_t time_ms)
 {
     json_out_key(out, key);
@@ -54,7 +63,7 @@ static void put_sealed(const struct exchange *ex, struct json_out *out, const ch
 void put_cursor(const struct exchange *ex, struct json_out *out, uint8_t purpose,
                 struct tidings_cursor next)
 {
-    if (next.a) {
+    if (next.a || next.b) {
         put_sealed(ex, out, "next_cursor", purpose, (uint64_t[]){next.a, next.b}, 2);
         return;
     }
@@ -62,7 +71,20 @@ void put_cursor(const struct exchange *ex, struct json_out *out, uint8_t purpose
     json_out_null(out);
 }
 
-void put_as_of(const struct exchange *ex, struct json_out *out, uint64_t as_of)
+void put_as_of(const struct exchange *ex, struct json_out *out, uint8_t purpose, uint64_t as_of)
 {
-    put_sealed(ex, out, "as_of", SEAL_AS_OF, &as_of, 1);
+    put_sealed(ex, out, "as_of", purpose, &as_of, 1);
+}
+
+void put_parts(struct json_out *out, const char *key, struct tidings_text body)
+{
+    struct tidings_part part;
+    json_out_key(out, key);
+    json_out_array(out);
+    while (tidings_next_part(&body, &part)) {
+        json_out_object(out);
+        put_text(out, part.is_image ? "img" : "text", part.text);
+        json_out_end(out);
+    }
+    json_out_end(out);
 }
