@@ -116,9 +116,10 @@ enum seal_purpose {
     SEAL_AUTHOR_PAGE,
     SEAL_INBOX,
     SEAL_HISTORY,
-    SEAL_LIKES = 16,
-    SEAL_MY_LIKES,
-    SEAL_MY_VOTES,
+    SEAL_POST_LIKES = 16,
+    SEAL_COMMENT_LIKES,
+    SEAL_MY_POSTS,
+    SEAL_MY_COMMENTS,
     SEAL_MY_FAVS,
     SEAL_HOT,
     SEAL_COMMENTS, /* the first of three, one for each order */

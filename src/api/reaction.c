@@ -44,13 +44,18 @@ void render_reaction(const struct exchange *ex, const struct tidings_answer *ans
 
 /* ---- Who liked this ------------------------------------------------------------------------- */
 
+static uint8_t likes_purpose(const struct exchange *ex)
+{
+    return ex->op.u.reactors.target == TIDINGS_TARGET_POST ? SEAL_POST_LIKES : SEAL_COMMENT_LIKES;
+}
+
 static bool prepare_likes(struct exchange *ex, enum tidings_target target)
 {
     ex->op.kind = TIDINGS_OP_REACTORS;
     ex->op.u.reactors.target = target;
     ex->op.u.reactors.reaction = TIDINGS_LIKE;
     ex->op.u.reactors.id = ex->ids[0];
-    return query_page(ex, SEAL_LIKES, &ex->op.u.reactors.page);
+    return query_page(ex, likes_purpose(ex), &ex->op.u.reactors.page);
 }
 
 bool prepare_post_likes(struct exchange *ex)
@@ -79,7 +84,7 @@ void render_likes(const struct exchange *ex, const struct tidings_answer *answer
         json_out_end(out);
     }
     json_out_end(out);
-    put_cursor(ex, out, SEAL_LIKES, answer->u.users.next);
+    put_cursor(ex, out, likes_purpose(ex), answer->u.users.next);
     json_out_end(out);
 }
 
@@ -87,7 +92,7 @@ void render_likes(const struct exchange *ex, const struct tidings_answer *answer
 
 static uint8_t my_likes_purpose(const struct exchange *ex)
 {
-    return ex->op.u.reactors.target == TIDINGS_TARGET_POST ? SEAL_MY_LIKES : SEAL_MY_VOTES;
+    return ex->op.u.reactors.target == TIDINGS_TARGET_POST ? SEAL_MY_POSTS : SEAL_MY_COMMENTS;
 }
 
 bool prepare_my_likes(struct exchange *ex)
