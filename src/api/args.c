@@ -219,6 +219,16 @@ bool query_word(struct exchange *ex, const char *name, const char *const *words,
     return false;
 }
 
+bool query_flag(struct exchange *ex, const char *name, bool *flag)
+{
+    static const char *const words[] = {"0", "1", NULL};
+    unsigned index = *flag;
+    bool fine = query_word(ex, name, words, &index);
+    if (fine)
+        *flag = index == 1;
+    return fine;
+}
+
 bool query_page(struct exchange *ex, uint8_t purpose, struct tidings_page *page)
 {
     struct http_text limit = http_query_get(&ex->query, "limit");

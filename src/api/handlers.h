@@ -40,6 +40,20 @@ render_fn render_items;
 prepare_fn prepare_history, prepare_history_delete, prepare_history_clear;
 render_fn render_history;
 
+/* reaction.c */
+prepare_fn prepare_post_like, prepare_post_fav, prepare_comment_like, prepare_comment_downvote,
+    prepare_post_likes, prepare_comment_likes, prepare_my_likes, prepare_my_favs;
+render_fn render_reaction, render_likes, render_my_likes, render_my_favs;
+
+/* comment.c */
+prepare_fn prepare_comment, prepare_comments, prepare_comment_delete, prepare_comment_hide,
+    prepare_comment_restore;
+render_fn render_comment, render_comments;
+
+/* hot.c */
+prepare_fn prepare_post_stats, prepare_comment_stats, prepare_hot;
+render_fn render_stats, render_hot;
+
 /* scene.c */
 prepare_fn prepare_scene_publish, prepare_scenes, prepare_scene, prepare_scene_edit,
     prepare_scene_delete;

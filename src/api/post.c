@@ -60,6 +60,9 @@ static void render_one(const struct tidings_post *post, struct json_out *out)
     put_i64(out, "created_at", post->created_at);
     put_time(out, "edited_at", post->edited_at);
     put_u64(out, "status", 1);
+    put_stats(out, TIDINGS_TARGET_POST, &post->counts);
+    put_bool(out, "liked", post->liked);
+    put_bool(out, "faved", post->faved);
     json_out_end(out);
 }
 

@@ -87,7 +87,8 @@ void exchange_refuse(struct exchange *ex)
     struct json_out out = start(ex);
     int status = (size_t)err < sizeof statuses / sizeof *statuses ? statuses[err].status : 500;
     begin_problem(&out, status, tidings_err_code(err), statuses[err].detail);
-    if (err == TIDINGS_DELETED) {
+    /* A deleted comment has no title. */
+    if (err == TIDINGS_DELETED && ex->answer.title.p) {
         put_text(&out, "post_title", ex->answer.title);
         json_out_key(&out, "notice");
         json_out_text(&out, tidings_deleted_notice(ex->chinese));

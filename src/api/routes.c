@@ -49,6 +49,28 @@ const struct route routes[] = {
     {DELETE, "/v1/history",                 "clearHistory",   USER, 204, prepare_history_clear,  NULL,               NULL},
     {DELETE, "/v1/history/{post_id}",       "deleteHistory",  USER, 204, prepare_history_delete, NULL,               NULL},
 
+    {PUT,    "/v1/posts/{post_id}/like",    "likePost",       USER, 200, prepare_post_like,      render_reaction,    NULL},
+    {DELETE, "/v1/posts/{post_id}/like",    "unlikePost",     USER, 200, prepare_post_like,      render_reaction,    NULL},
+    {PUT,    "/v1/posts/{post_id}/fav",     "favPost",        USER, 200, prepare_post_fav,       render_reaction,    NULL},
+    {DELETE, "/v1/posts/{post_id}/fav",     "unfavPost",      USER, 200, prepare_post_fav,       render_reaction,    NULL},
+    {GET,    "/v1/posts/{post_id}/likes",   "listPostLikes",  USER, 200, prepare_post_likes,     render_likes,       NULL},
+    {GET,    "/v1/posts/{post_id}/stats",   "getPostStats",   USER, 200, prepare_post_stats,     render_stats,       NULL},
+    {GET,    "/v1/me/likes",                "listMyLikes",    USER, 200, prepare_my_likes,       render_my_likes,    NULL},
+    {GET,    "/v1/me/favs",                 "listMyFavs",     USER, 200, prepare_my_favs,        render_my_favs,     NULL},
+    {GET,    "/v1/hot",                     "listHot",        USER, 200, prepare_hot,            render_hot,         NULL},
+
+    {POST,   "/v1/posts/{post_id}/comments",         "createComment",     USER, 201,  prepare_comment,          render_comment,  NULL},
+    {GET,    "/v1/posts/{post_id}/comments",         "listComments",      USER, 200,  prepare_comments,         render_comments, NULL},
+    {DELETE, "/v1/comments/{comment_id}",            "deleteComment",     USER, 204,  prepare_comment_delete,   NULL,            NULL},
+    {POST,   "/v1/comments/{comment_id}/hide",       "hideComment",       ADMIN, 200, prepare_comment_hide,     render_comment,  NULL},
+    {POST,   "/v1/comments/{comment_id}/restore",    "restoreComment",    ADMIN, 200, prepare_comment_restore,  render_comment,  NULL},
+    {PUT,    "/v1/comments/{comment_id}/like",       "likeComment",       USER, 200,  prepare_comment_like,     render_reaction, NULL},
+    {DELETE, "/v1/comments/{comment_id}/like",       "unlikeComment",     USER, 200,  prepare_comment_like,     render_reaction, NULL},
+    {PUT,    "/v1/comments/{comment_id}/downvote",   "downvoteComment",   USER, 200,  prepare_comment_downvote, render_reaction, NULL},
+    {DELETE, "/v1/comments/{comment_id}/downvote",   "undownvoteComment", USER, 200,  prepare_comment_downvote, render_reaction, NULL},
+    {GET,    "/v1/comments/{comment_id}/likes",      "listCommentLikes",  USER, 200,  prepare_comment_likes,    render_likes,    NULL},
+    {GET,    "/v1/comments/{comment_id}/stats",      "getCommentStats",   USER, 200,  prepare_comment_stats,    render_stats,    NULL},
+
     {POST,   "/v1/stories/{story_id}/scenes",       "publishScene",      USER, 201,    prepare_scene_publish,  render_scene,         NULL},
     {GET,    "/v1/stories/{story_id}/scenes",       "listScenes",        USER, 200,    prepare_scenes,         render_scenes,        NULL},
     {GET,    "/v1/scenes/{scene_id}",               "getScene",          USER, 200,    prepare_scene,          render_scene,         NULL},
@@ -98,7 +120,8 @@ static const char *verb_name(enum http_verb verb)
 /* The names of the numbers in patterns, as errors call them. */
 static const char *parameter_name(const char *at)
 {
-    static const char *const names[] = {"user_id", "post_id", "story_id", "scene_id", "tag"};
+    static const char *const names[] = {"user_id",  "post_id",  "comment_id",
+                                        "story_id", "scene_id", "tag"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strncmp(at + 1, names[i], strlen(names[i])))
             return names[i];

@@ -40,7 +40,7 @@ def test_the_first_answer_is_given_even_where_the_world_has_moved(server):
     assert ann.get("/relation/counter")["following"] == 0, "nothing was done again"
 
 
-@pytest.mark.parametrize("operation", ["follow", "unfollow", "publish", "open", "mark-read", "mark-unread"])
+@pytest.mark.parametrize("operation", ["follow", "unfollow", "publish", "open", "mark-read", "mark-unread", "comment"])
 def test_every_post_that_changes_something(server, operation):
     ann, bob = server.users(2)
     ann.follow(bob)
@@ -54,6 +54,7 @@ def test_every_post_that_changes_something(server, operation):
         "open": (f"/posts/{post}/open", None),
         "mark-read": ("/inbox/mark-read", {"post_ids": [post]}),
         "mark-unread": ("/inbox/mark-unread", {"post_ids": [other]}),
+        "comment": (f"/posts/{post}/comments", {"body": "once"}),
     }[operation]
     headers = key()
     first = ann.send("POST", "/v1" + path, body, headers)

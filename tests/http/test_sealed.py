@@ -3,7 +3,8 @@ import pytest
 
 from support.client import with_query
 
-LISTS = ["/relation/following", "/relation/followers", "/users/{author}/posts", "/inbox", "/history"]
+LISTS = ["/relation/following", "/relation/followers", "/users/{author}/posts", "/inbox", "/history",
+         "/posts/{post}/likes", "/posts/{post}/comments", "/comments/{comment}/likes", "/me/likes", "/me/favs", "/hot"]
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 
@@ -15,20 +16,32 @@ def fill(server):
         other.follow(ann)
     posts = [bob.publish()["id"] for _ in range(3)]
     ann.mark_read(post_ids=posts)
+    comment = bob.comment(posts[0])["id"]
+    bob.comment(posts[0])
+    for path in (f"/posts/{posts[0]}/like", f"/comments/{comment}/like"):
+        ann.react(path)
+        bob.react(path)
+    for path in (f"/posts/{posts[1]}/like", f"/posts/{posts[0]}/fav", f"/posts/{posts[1]}/fav"):
+        ann.react(path)
     return ann, bob
 
 
 def cursors(actor, author):
     found = {}
+    post = actor.rows("/me/favs")[-1]["id"]
+    comment = actor.rows("/me/likes", target="comment")[0]["id"]
     for path in LISTS:
-        path = path.format(author=author.id)
+        path = path.format(author=author.id, post=post, comment=comment)
         found[path] = actor.get(path, limit=1)["next_cursor"]
         assert found[path]
     return found
 
 
 def refuse(actor, path, cursor):
-    actor.refused(400, "invalid", "GET", with_query("/v1" + path, {"cursor": cursor}), field="cursor")
+    path = with_query("/v1" + path, {"cursor": cursor})
+    if path.count("?") > 1:
+        path = "&".join(path.rsplit("?", 1))
+    actor.refused(400, "invalid", "GET", path, field="cursor")
 
 
 def test_a_cursor_is_for_its_list_only(server):
@@ -38,6 +51,19 @@ def test_a_cursor_is_for_its_list_only(server):
         for other, cursor in made.items():
             if other != path:
                 refuse(ann, path, cursor)
+
+
+def test_a_cursor_is_for_its_order_or_target_only(server):
+    ann, bob = fill(server)
+    post = ann.rows("/me/favs")[-1]["id"]
+    ann.react(f"/comments/{bob.comment(post)['id']}/like")
+    for path, name, words in ((f"/posts/{post}/comments", "sort", ("hot", "new", "old")),
+                              ("/me/likes", "target", ("post", "comment"))):
+        for word in words:
+            cursor = ann.get(path, limit=1, **{name: word})["next_cursor"]
+            ann.get(path, limit=1, cursor=cursor, **{name: word})
+            for other in set(words) - {word}:
+                refuse(ann, f"{path}?{name}={other}", cursor)
 
 
 def test_another_users_cursor_is_refused(server):
@@ -94,9 +120,9 @@ def test_cursors_and_as_of_survive_a_restart(make_server, how):
     server = make_server()
     ann, bob = fill(server)
     made = cursors(ann, bob)
-    expected = {path: ann.get(path, cursor=cursor) for path, cursor in made.items()}
     as_of = ann.get("/inbox")["as_of"]
     later = bob.publish()["id"]
+    expected = {path: ann.get(path, cursor=cursor) for path, cursor in made.items()}
     server.restart(**({"how": 9} if how == "kill" else {}))
     for path, cursor in made.items():
         again = ann.get(path, cursor=cursor)

@@ -150,6 +150,24 @@ class Actor:
     def mark_read(self, **what):
         return self.post("/inbox/mark-read", what)
 
+    def react(self, path):
+        """PUT: {changed, stats}."""
+        return self.expect(200, "PUT", "/v1" + path)
+
+    def unreact(self, path):
+        return self.expect(200, "DELETE", "/v1" + path)
+
+    def comment(self, post_id, body="A comment", parent_id=None, headers=None):
+        made = {"body": body} if parent_id is None else {"body": body, "parent_id": parent_id}
+        return self.post(f"/posts/{post_id}/comments", made, 201, headers)
+
+    def comments(self, post_id, limit=20, **query):
+        return self.rows(f"/posts/{post_id}/comments", limit, **query)
+
+    def stats(self, what, target_id):
+        """Of posts or comments."""
+        return self.get(f"/{what}/{target_id}/stats")
+
     def pages(self, path, limit=20, **query):
         """Every page of a list, to the end."""
         cursor, seen = None, 0
