@@ -495,12 +495,19 @@ void streams_tell(struct api *api, const struct exchange *ex)
 
 /* ---- Opening -------------------------------------------------------------------------------- */
 
+static uint32_t replay_limit(const struct streams *streams)
+{
+    uint64_t most = streams->api->config.settings.page_max;
+    return most < REPLAY_MAX ? (uint32_t)most : REPLAY_MAX;
+}
+
 /* Posts that came after the last event the client has seen, oldest first, as far back as a page
  * goes. */
 static void replay(struct streams *streams, struct watcher *watcher, uint64_t seen)
 {
-    struct tidings_op op = {
-        .kind = TIDINGS_OP_INBOX, .user_id = watcher->user, .u.feed.page.limit = REPLAY_MAX};
+    struct tidings_op op = {.kind = TIDINGS_OP_INBOX,
+                            .user_id = watcher->user,
+                            .u.feed.page.limit = replay_limit(streams)};
     if (ask(streams, &op))
         return;
     for (size_t i = streams->answer.u.feed.n; i--;) {
@@ -516,8 +523,9 @@ static void replay(struct streams *streams, struct watcher *watcher, uint64_t se
 /* Notifications likewise, those not read. Having no ids of their own they may come twice. */
 static void replay_notifications(struct streams *streams, struct watcher *watcher, uint64_t seen)
 {
-    struct tidings_op op = {
-        .kind = TIDINGS_OP_NOTICES, .user_id = watcher->user, .u.page.limit = REPLAY_MAX};
+    struct tidings_op op = {.kind = TIDINGS_OP_NOTICES,
+                            .user_id = watcher->user,
+                            .u.page.limit = replay_limit(streams)};
     if (ask(streams, &op))
         return;
     for (size_t i = streams->answer.u.notices.n; i--;) {
