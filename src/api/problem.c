@@ -77,6 +77,27 @@ void exchange_invalid(struct exchange *ex, const char *field, const char *detail
     send_problem(ex, &out, 400);
 }
 
+/* Whether what is gone is a post, with a title to be told of; else it is a comment, or its post. */
+static bool is_about_a_post(const struct tidings_op *op)
+{
+    switch (op->kind) {
+    case TIDINGS_OP_REACT:
+    case TIDINGS_OP_UNREACT:
+    case TIDINGS_OP_STATS:
+        return op->u.react.target == TIDINGS_TARGET_POST;
+    case TIDINGS_OP_REACTORS:
+        return op->u.reactors.target == TIDINGS_TARGET_POST;
+    case TIDINGS_OP_COMMENT:
+        return !op->u.comment.parent_id;
+    case TIDINGS_OP_COMMENT_DELETE:
+    case TIDINGS_OP_COMMENT_HIDE:
+    case TIDINGS_OP_COMMENT_RESTORE:
+        return false;
+    default:
+        return true;
+    }
+}
+
 void exchange_refuse(struct exchange *ex)
 {
     enum tidings_err err = ex->answer.err;
@@ -87,8 +108,7 @@ void exchange_refuse(struct exchange *ex)
     struct json_out out = start(ex);
     int status = (size_t)err < sizeof statuses / sizeof *statuses ? statuses[err].status : 500;
     begin_problem(&out, status, tidings_err_code(err), statuses[err].detail);
-    /* A deleted comment has no title. */
-    if (err == TIDINGS_DELETED && ex->answer.title.p) {
+    if (err == TIDINGS_DELETED && is_about_a_post(&ex->op)) {
         put_text(&out, "post_title", ex->answer.title);
         json_out_key(&out, "notice");
         json_out_text(&out, tidings_deleted_notice(ex->chinese));

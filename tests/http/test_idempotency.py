@@ -84,6 +84,8 @@ def another(body):
         changed["user_id"] = new_user_id()
     elif "title" in changed:
         changed["title"] = "another"
+    elif "body" in changed:
+        changed["body"] = "another"
     elif "ids" in changed:
         changed["ids"] = changed["ids"] * 2
     else:
