@@ -28,7 +28,10 @@
     X(EVENT, "event", false)       \
     X(TODO, "todo", false)         \
     X(ONCE, "once", false)         \
-    X(ONCE_AGE, "once_age", false)
+    X(ONCE_AGE, "once_age", false) \
+    X(STORY, "story", false)       \
+    X(SCENE, "scene", false)       \
+    X(SUBSCRIBER, "subscriber", false)
 
 enum table {
 #define X(table, name, near) TABLE_##table,
