@@ -425,5 +425,6 @@ bool event_decode(struct bytes from, struct tidings_event *event)
     event->reaction = (enum tidings_reaction)reaction;
     bool whole = read_end(&r) && event->type != TIDINGS_EVENT_NONE;
     return whole && tidings_event_name(event->type) && !(flags & EVENT_POST) == !event->post_id &&
-           !(flags & EVENT_REACTION) == !reaction && reaction <= TIDINGS_DOWNVOTE;
+           !(flags & EVENT_REACTION) == !reaction && reaction <= TIDINGS_DOWNVOTE &&
+           event->post_id <= TIDINGS_ID_MAX;
 }
