@@ -114,8 +114,9 @@ uint64_t view_next_id(struct view *view)
 
 void view_write_event(struct view *view, const struct tidings_event *event)
 {
-    uint64_t id = view->events++ ? view_next_id(view) : view->stamp;
-    struct key key = key_id(id);
+    if (view->events++)
+        view_next_id(view);
+    struct key key = key_id(view->last_id);
     uint8_t bytes[EVENT_RECORD_MAX];
     kv_put(view->txn, TABLE_EVENT, &key, bytes, event_encode(event, bytes));
 }

@@ -92,7 +92,8 @@ void view_add(struct view *view, uint64_t *count, int64_t delta);
 /* A further id of this operation's; 0 if they are used up, and the transaction fails. */
 uint64_t view_next_id(struct view *view);
 
-/* Writes an event of this operation; the first takes the operation's own id. Its id and time need not be set. */
+/* Writes an event of this operation; the first takes the operation's own id, if no further one was
+ * taken before. Its id and time need not be set. */
 void view_write_event(struct view *view, const struct tidings_event *event);
 
 /* The same for those that are about a user, or a post of the author's. */
