@@ -38,7 +38,7 @@ static void rules_of(const struct tidings_settings *settings, uint64_t value[RUL
     memcpy(value, values, sizeof values);
 }
 
-/* What there is to do: a new directory has no row, and nothing to do. */
+/* What there is to do. */
 static struct rules_record load_rules(struct kv_txn *txn, const struct tidings_settings *settings)
 {
     struct rules_record wanted = {.stage = CLEAR}, stored;
@@ -55,6 +55,13 @@ static void save_rules(struct kv_txn *txn, const struct rules_record *rules)
     struct key key = key_meta("rules");
     uint8_t bytes[RULES_RECORD_MAX];
     kv_put(txn, TABLE_META, &key, bytes, rules_encode(rules, bytes));
+}
+
+void reheat_begin(struct kv_txn *txn, const struct tidings_settings *settings)
+{
+    struct rules_record rules = {.stage = DONE};
+    rules_of(settings, rules.value);
+    save_rules(txn, &rules);
 }
 
 /* Removes rows with the prefix; false if some may be left. */
@@ -190,7 +197,8 @@ static enum tidings_err do_piece(struct local *local, struct arena *scratch, boo
         .now_ms = local_now(local, NULL),
         .events = 1, /* there is no operation whose id the first could take */
     };
-    *done = rules.stage == DONE;
+    /* In a new directory there is nothing to do; the first batch brings the row. */
+    *done = rules.stage == DONE || !newest.version;
     if (*done) {
         kv_abort(&txn);
         return TIDINGS_OK;
@@ -201,6 +209,7 @@ static enum tidings_err do_piece(struct local *local, struct arena *scratch, boo
     }
     save_rules(&txn, &rules);
     save_newest(&txn, (struct newest){view.last_id, view.version});
+    txn.time_ms = id_time_ms(view.last_id);
     err = kv_commit(&txn);
     if (!err)
         atomic_store(&local->committed, view.version);
