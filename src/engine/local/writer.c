@@ -233,6 +233,8 @@ static enum tidings_err try_batch(struct local *local, struct tidings_call *batc
         count_changes(&local->writer, n);
         return TIDINGS_OK;
     }
+    if (!newest.version)
+        reheat_begin(&txn, &local->settings);
     save_newest(&txn, (struct newest){view.last_id, view.version});
     txn.time_ms = id_time_ms(view.last_id);
     uint64_t from = microseconds();
