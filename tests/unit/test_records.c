@@ -125,6 +125,24 @@ static struct bytes sample_event(uint64_t id, int64_t delta)
     return keep(bytes, event_encode(&event, bytes));
 }
 
+static struct bytes sample_webhook(uint64_t id, uint64_t number, const char *text)
+{
+    struct webhook_record webhook = {
+        .disabled = *text,
+        .generation = id,
+        .created = id,
+        .position = id,
+        .dead_from = number ? id : 0,
+        .retry_at = number,
+        .attempts = number & UINT32_MAX,
+        .dead = number,
+        .url = bytes_of(text),
+        .secret = bytes_of(text),
+        .last_error = bytes_of(text),
+    };
+    return webhook_encode(&webhook, &arena);
+}
+
 struct sample {
     enum record_kind kind;
     struct bytes value;
@@ -161,6 +179,8 @@ static size_t make_samples(struct sample *to)
         {RECORD_EVENT, sample_event(0, 0), false},
         {RECORD_EVENT, sample_event(TIDINGS_ID_MAX, INT64_MAX), false},
         {RECORD_EVENT, sample_event(UINT64_MAX, INT64_MIN), false},
+        {RECORD_WEBHOOK, sample_webhook(1, 0, ""), false},
+        {RECORD_WEBHOOK, sample_webhook(TIDINGS_ID_MAX, INT64_MAX, "https://a.example/"), false},
     };
     memcpy(to, samples, sizeof samples);
     return COUNT_OF(samples);

@@ -28,7 +28,8 @@
     X(EVENT, "event", false)       \
     X(TODO, "todo", false)         \
     X(ONCE, "once", false)         \
-    X(ONCE_AGE, "once_age", false)
+    X(ONCE_AGE, "once_age", false) \
+    X(WEBHOOK, "webhook", false)
 
 enum table {
 #define X(table, name, near) TABLE_##table,

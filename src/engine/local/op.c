@@ -29,6 +29,12 @@ static const struct {
     [TIDINGS_OP_BADGE] = {NULL, answer_badge},
     [TIDINGS_OP_UNREAD] = {NULL, answer_unread},
     [TIDINGS_OP_HISTORY] = {NULL, answer_history},
+    [TIDINGS_OP_WEBHOOK_SET] = {apply_webhook_set, answer_webhook_set},
+    [TIDINGS_OP_WEBHOOK_DELETE] = {apply_webhook_delete, NULL},
+    [TIDINGS_OP_WEBHOOK_RETRY] = {apply_webhook_retry, answer_webhook_set},
+    [TIDINGS_OP_WEBHOOK_REPORT] = {apply_webhook_report, NULL},
+    [TIDINGS_OP_WEBHOOKS] = {NULL, answer_webhooks},
+    [TIDINGS_OP_WEBHOOK] = {NULL, answer_webhook},
     [TIDINGS_OP_EVENTS] = {NULL, answer_events},
 };
 
