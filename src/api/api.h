@@ -19,6 +19,7 @@
 
 #include "auth/keys.h"
 #include "http/http.h"
+#include "push/rules.h"
 #include "tidings.h"
 
 struct api;
@@ -26,6 +27,7 @@ struct api;
 struct api_config {
     struct tidings *tidings;
     struct keyring *keys;
+    const struct push_rules *rules; /* where webhooks may lead */
     const void *seal_secret; /* for cursors and as_of; at least 32 bytes, copied */
     size_t seal_secret_n;
     unsigned threads;

@@ -14,6 +14,7 @@ static const struct {
     [TIDINGS_DELETED] = {410, "It has been deleted."},
     [TIDINGS_FORBIDDEN] = {403, "You may not do this."},
     [TIDINGS_FOLLOWING_LIMIT] = {403, "You follow as many as one may."},
+    [TIDINGS_WEBHOOK_LIMIT] = {403, "There are as many webhooks as there may be."},
     [TIDINGS_RATE_LIMITED] = {429, "Too fast. Try again later."},
     [TIDINGS_BUSY] = {503, "Too much to do at the moment. Try again later."},
     [TIDINGS_NO_SPACE] = {503, "Nothing can be written at the moment."},

@@ -40,6 +40,12 @@ static void make_table(struct config *config, struct table *table)
                                 .help = "address to listen on (127.0.0.1:8080)"});
     add(table, (struct setting){"jwt_keys_file", .text = &config->jwt_keys_file,
                                 .help = "JSON file with the keys of tokens"});
+    add(table,
+        (struct setting){"webhook_allow", .text = &config->webhook_allow,
+                         .help = "hosts or host:port, with commas, that webhooks may call by "
+                                 "http and at private addresses"});
+    add(table, (struct setting){"webhook_ca_file", .text = &config->webhook_ca_file,
+                                .help = "CA certificates for webhooks, instead of the system's"});
 #define X(name, standard, least, most, text) \
     add(table, (struct setting){#name, &config->name, NULL, standard, least, most, text});
     SERVE_SETTINGS(X)
