@@ -458,7 +458,7 @@ static void impossible_posts_and_events_are_refused(void **state)
         memcpy(bytes, event.p, event.n);
         bytes[1] = (uint8_t)kind;
         assert_int_equal(accepts(RECORD_EVENT, bytes, event.n),
-                         kind >= 1 && kind <= TIDINGS_EVENT_INBOX_READ);
+                         kind >= 1 && kind <= TIDINGS_EVENT_PREFERENCES_CHANGED);
     }
     memcpy(bytes, post.p, post.n);
     memset(bytes + 2, 0, ID_BYTES); /* by nobody */

@@ -16,12 +16,25 @@ enum user_row {
     ROW_OUTSIDE = 'q', /* + author: pair without, where something was read all the same */
     ROW_READMAP = 'r', /* + author, chunk: 64 posts' read state */
     ROW_USER = 'u',    /* counters and the like */
+
+    ROW_LATEST = 'L',     /* + ~time, ~story: reading positions, latest first */
+    ROW_NOTICE_MAP = 'M', /* + story, chunk: 64 scenes' read state */
+    ROW_NOTICES = 'N',    /* + story: pair with a subscription, or scenes delivered */
+    ROW_POSITION = 'P',   /* + story: where the reader stopped */
+    ROW_SHELF = 'S',      /* counters and the like of what has to do with stories */
+    ROW_CHANGED = 'V',    /* + version, story: reading positions in the order of changing */
 };
 
-/* Rows of one author in TABLE_AUTHOR. */
+/* Rows of one author in TABLE_AUTHOR; the same of a story's scenes in TABLE_STORY. */
 enum author_row {
     ROW_DELETED = 'd', /* + chunk: numbers of deleted posts, in the order of deleting */
     ROW_POSTS = 's',   /* + chunk: ids of the posts numbered chunk * 64 ... */
+};
+
+/* Rows of one scene in TABLE_SCENE, behind the scene id. The scene's record has the id alone. */
+enum scene_row {
+    ROW_GIVEN = 'g',    /* + id: that many message ids were given out from there on */
+    ROW_MESSAGES = 'm', /* its messages */
 };
 
 #define ID_MASK ((UINT64_C(1) << (ID_BYTES * 8)) - 1)
@@ -77,11 +90,18 @@ static inline struct key key_pair(uint64_t fan, enum user_row row, uint64_t auth
     return key;
 }
 
-static inline struct key key_readmap(uint64_t reader, uint64_t author, uint32_t chunk)
+/* A chunk of 64 posts in those rows of the reader's. */
+static inline struct key key_map(uint64_t reader, enum user_row row, uint64_t author,
+                                 uint32_t chunk)
 {
-    struct key key = key_pair(reader, ROW_READMAP, author);
+    struct key key = key_pair(reader, row, author);
     key_add_u32(&key, chunk);
     return key;
+}
+
+static inline struct key key_readmap(uint64_t reader, uint64_t author, uint32_t chunk)
+{
+    return key_map(reader, ROW_READMAP, author, chunk);
 }
 
 static inline struct key key_history(uint64_t reader, uint64_t stamp, uint64_t post)
@@ -103,6 +123,29 @@ static inline struct key key_follower(uint64_t author, uint64_t rank)
 {
     struct key key = key_id(author);
     key_add_id_descending(&key, rank);
+    return key;
+}
+
+static inline struct key key_latest(uint64_t reader, uint64_t time_ms, uint64_t story)
+{
+    struct key key = key_row(reader, ROW_LATEST);
+    key_add_id_descending(&key, time_ms);
+    key_add_id_descending(&key, story);
+    return key;
+}
+
+static inline struct key key_changed(uint64_t reader, uint64_t version, uint64_t story)
+{
+    struct key key = key_row(reader, ROW_CHANGED);
+    key_add_id(&key, version);
+    key_add_id(&key, story);
+    return key;
+}
+
+static inline struct key key_given(uint64_t scene, uint64_t first)
+{
+    struct key key = key_row(scene, ROW_GIVEN);
+    key_add_id(&key, first);
     return key;
 }
 

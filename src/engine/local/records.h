@@ -56,7 +56,8 @@ enum { PAIR_INLINE_SPANS = 3, PAIR_SKIPS_MAX = 16 };
  * the dead_ counts, later ones must be looked up. See docs/ARCHITECTURE.md.
  */
 struct pair {
-    bool following;
+    bool following;     /* or: subscribed to the story, and told of it */
+    bool paused;        /* stories only: subscribed, and not told for now; never with following */
     uint64_t rank;      /* id of the following operation, if following: its place in the lists */
     uint32_t settled;   /* deletions accounted for; 0 while nothing is read */
     uint32_t reads_in;  /* posts read, among those delivered */
@@ -175,7 +176,7 @@ bool webhook_decode(struct bytes from, struct webhook_record *webhook);
 
 /* ---- An event ------------------------------------------------------------------------------- */
 
-enum { EVENT_RECORD_MAX = 2 + 3 * 10 + 10 };
+enum { EVENT_RECORD_MAX = 2 + 3 * 10 + 10 + 10 + 1 };
 
 /* All but the event's id, which is its key, and its time, which is in the id. */
 size_t event_encode(const struct tidings_event *event, uint8_t to[EVENT_RECORD_MAX]);

@@ -86,25 +86,32 @@ void view_add(struct view *view, uint64_t *count, int64_t delta)
         *count += (uint64_t)delta;
 }
 
+uint64_t view_next_id(struct view *view)
+{
+    uint64_t next = id_next(view->last_id, view->now_ms);
+    if (!next) {
+        kv_fail(view->txn, TIDINGS_NO_SPACE);
+        return 0;
+    }
+    return view->last_id = next;
+}
+
+void view_write_event(struct view *view, const struct tidings_event *event)
+{
+    uint64_t id = view->events++ ? view_next_id(view) : view->stamp;
+    struct key key = key_id(id);
+    uint8_t bytes[EVENT_RECORD_MAX];
+    kv_put(view->txn, TABLE_EVENT, &key, bytes, event_encode(event, bytes));
+}
+
 void view_event(struct view *view, enum tidings_event_type type, uint64_t actor, uint64_t target,
                 uint64_t author, int64_t delta)
 {
-    if (view->events++) {
-        uint64_t next = id_next(view->last_id, view->now_ms);
-        if (!next) {
-            kv_fail(view->txn, TIDINGS_NO_SPACE);
-            return;
-        }
-        view->last_id = next;
-    }
-    struct key key = key_id(view->last_id);
-    struct tidings_event event = {
-        .type = type,
-        .actor_user_id = actor,
-        .target_id = target,
-        .author_id = author,
-        .delta = delta,
-    };
-    uint8_t bytes[EVENT_RECORD_MAX];
-    kv_put(view->txn, TABLE_EVENT, &key, bytes, event_encode(&event, bytes));
+    view_write_event(view, &(struct tidings_event){
+                               .type = type,
+                               .actor_user_id = actor,
+                               .target_id = target,
+                               .author_id = author,
+                               .delta = delta,
+                           });
 }
