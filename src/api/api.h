@@ -33,6 +33,7 @@ struct api_config {
     unsigned threads;
     int64_t leeway_s; /* how far clocks may differ when tokens are verified */
     bool access_log;
+    struct tidings_settings settings; /* the engine's: answers explain what they do */
 };
 
 /* NULL if memory is short. */

@@ -215,6 +215,7 @@ static bool start(struct server *server)
         .threads = (unsigned)config->threads,
         .leeway_s = (int64_t)config->jwt_leeway_s,
         .access_log = config->access_log,
+        .settings = config->engine,
     };
     server->api = api_new(&api);
     return server->api && (!config->dev || demo_fill(server->tidings)) &&
