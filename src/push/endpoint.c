@@ -201,16 +201,6 @@ static bool is_reported(struct endpoint *endpoint)
 
 /* ---- What became of a call ------------------------------------------------------------------ */
 
-/* How long an event has failed counts from when its receiver began to fail, or it happened. */
-static bool is_hopeless(const struct endpoint *endpoint, int64_t now)
-{
-    const struct push_config *config = &endpoint->shared->config;
-    int64_t happened = endpoint->event.happened_at, since = endpoint->failing_since;
-    if (since < happened)
-        since = happened;
-    return now - since >= (int64_t)config->give_up_ms || now - happened >= (int64_t)config->kept_ms;
-}
-
 static void pass_event(struct endpoint *endpoint)
 {
     endpoint->scanned = endpoint->event.event_id;
@@ -240,7 +230,8 @@ static void fail(struct endpoint *endpoint)
     endpoint->failing_since = endpoint->failing_since ? endpoint->failing_since : now;
     endpoint->attempts += endpoint->attempts < UINT32_MAX;
     uint32_t attempts = endpoint->attempts;
-    bool dead = is_hopeless(endpoint, now);
+    bool dead = message_is_hopeless(endpoint->event.happened_at, endpoint->failing_since, now,
+                                    config->give_up_ms, config->kept_ms);
     if (dead) {
         log_endpoint(endpoint, LOG_ERROR, "the webhook's event is given up");
         pass_event(endpoint);

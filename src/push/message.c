@@ -65,3 +65,10 @@ int64_t message_backoff_ms(uint64_t first_ms, uint64_t most_ms, uint32_t attempt
     uint64_t fixed = wait - wait / 2;
     return (int64_t)(fixed + random % (wait / 2 + 1));
 }
+
+bool message_is_hopeless(int64_t happened_at, int64_t failing_since, int64_t now,
+                         uint64_t give_up_ms, uint64_t kept_ms)
+{
+    int64_t since = failing_since > happened_at ? failing_since : happened_at;
+    return now - since >= (int64_t)give_up_ms || now - happened_at >= (int64_t)kept_ms;
+}

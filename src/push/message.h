@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a receiver gets: the body, its signature, and when the next attempt is. Pure functions. */
+/* What a receiver gets: the body and its signature; when it gets it again, and when no more. Pure
+ * functions. */
 #ifndef PUSH_MESSAGE_H
 #define PUSH_MESSAGE_H
 
@@ -22,5 +23,13 @@ bool message_sign(const char *secret, size_t secret_n, int64_t timestamp_s, cons
  * not called together.
  */
 int64_t message_backoff_ms(uint64_t first_ms, uint64_t most_ms, uint32_t attempts, uint64_t random);
+
+/*
+ * Whether an event is given up that has just failed: once it has failed for `give_up_ms`, counted from
+ * when its receiver began to fail, or from when it happened if that was later; or once it is older
+ * than the log keeps events.
+ */
+bool message_is_hopeless(int64_t happened_at, int64_t failing_since, int64_t now,
+                         uint64_t give_up_ms, uint64_t kept_ms);
 
 #endif

@@ -1,17 +1,15 @@
 """Webhooks: who may set them and where they may lead; delivery that survives whatever happens to either side."""
 import random
 import socket
-import ssl
 import subprocess
-import threading
 import time
 
 import pytest
 
-from support.client import PATIENCE_S
 from support.metrics import scrape
 from support.receiver import SECRET, Receiver, Stall, answer, drop, in_turn, tls_context, verify
-from support.server import wait_until
+from support.server import SECRET as JWT_SECRET
+from support.server import tidings, wait_until
 
 QUICK = {"webhook_backoff_first_ms": 20, "webhook_backoff_most_ms": 100, "webhook_timeout_ms": 20000}
 PATH = "/v1/admin/webhooks"
@@ -149,9 +147,8 @@ def test_there_is_a_limit(make_server):
 
 @pytest.mark.parametrize("allow", ["a b", "http://a", "a:0", "a:x", "[::1"])
 def test_a_malformed_allow_list_is_refused(tmp_path, allow):
-    from support.server import SECRET as jwt_secret, tidings
     done = tidings("serve", "--data", str(tmp_path / "data"), "--listen", "127.0.0.1:0", "--webhook-allow", allow,
-                   TIDINGS_JWT_SECRET=jwt_secret)
+                   TIDINGS_JWT_SECRET=JWT_SECRET)
     assert done.returncode not in (0, None) and "webhook_allow" in done.stderr
 
 
@@ -365,6 +362,58 @@ def test_an_endless_answer_is_not_read_to_its_end(told):
 
 
 # ---- Given up -----------------------------------------------------------------------------------
+
+AT_ONCE = {"webhook_give_up_hours": 0}
+
+
+def test_what_is_given_up_is_counted_and_the_next_is_told(told):
+    server, admin, receiver = told(AT_ONCE, how=in_turn(answer(500), answer(400), answer(204)))
+    author = Author(server)
+    scenes = author.go_on(4)
+    receiver.wait_for(scenes[2:])
+    receiver.check(scenes[2:])
+    assert [call.json["scene_id"] for call in receiver.calls] == scenes, "one attempt each"
+    wait_until(lambda: look(admin)["delivered"] == 2, "it is noted")
+    seen = look(admin)
+    assert seen["dead"] == 2 and seen["failed"] == 2 and seen["state"] == "ok"
+    assert scrape(server).get("tidings_webhook_dead_total", webhook="gateway") == 2
+    assert any(line["message"] == "the webhook's event is given up" and line["webhook"] == "gateway"
+               for line in server.log_lines())
+    server.restart()
+    assert look(admin) == seen
+
+
+def test_a_dead_webhook_is_told_everything_after_a_retry(told):
+    server, admin, receiver = told(AT_ONCE)
+    author = Author(server)
+    receiver.wait_for(author.go_on(2))
+    receiver.how = answer(503)
+    author.go_on(4)
+    wait_until(lambda: look(admin)["dead"] == 4, "all are given up")
+    seen = look(admin)
+    assert seen["state"] == "dead" and seen["waiting_since"] is None and seen["last_error"] == "status 503"
+    assert scrape(server).get("tidings_webhook_state", webhook="gateway", state="dead") == 1
+    server.restart(how=9)
+    assert look(admin)["state"] == "dead"
+    receiver.how = answer(204)
+    assert retry(admin)["state"] == "ok"
+    author.go_on(1)
+    receiver.wait_for(author.scenes)
+    receiver.check(author.scenes)
+    wait_until(lambda: look(admin)["delivered"] == 7, "it is noted")
+    assert look(admin)["state"] == "ok" and look(admin)["dead"] == 4, "that they were given up once stays counted"
+
+
+def test_retry_on_a_healthy_webhook_changes_nothing(told):
+    server, admin, receiver = told()
+    author = Author(server)
+    receiver.wait_for(author.go_on(2))
+    wait_until(lambda: look(admin)["delivered"] == 2, "it is noted")
+    retry(admin)
+    receiver.wait_for(author.go_on(1))
+    receiver.check(author.scenes)
+    assert len(receiver.calls) == 3
+
 
 # ---- Crashes ------------------------------------------------------------------------------------
 

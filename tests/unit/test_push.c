@@ -368,6 +368,33 @@ static void waiting_doubles_up_to_the_most_and_is_never_the_same(void **state)
     assert_int_equal(message_backoff_ms(1000, 2000, 1, 500), 1000);
 }
 
+static void an_event_is_given_up_after_failing_for_long_enough(void **state)
+{
+    (void)state;
+    enum { HOUR = 3600000, DAY = 24 * HOUR };
+    const struct {
+        int64_t happened, failing, now;
+        uint64_t give_up, kept;
+        bool hopeless;
+    } rows[] = {
+        {1000, 1000, 1000 + 72 * HOUR - 1, 72 * HOUR, 14 * DAY, false},
+        {1000, 1000, 1000 + 72 * HOUR, 72 * HOUR, 14 * DAY, true},
+        /* The receiver has failed for long, but not with this one. */
+        {1000 + 71 * HOUR, 1000, 1000 + 80 * HOUR, 72 * HOUR, 14 * DAY, false},
+        {1000 + 71 * HOUR, 1000, 1000 + 143 * HOUR, 72 * HOUR, 14 * DAY, true},
+        /* It is old, but was not tried until now. */
+        {1000, 1000 + 100 * HOUR, 1000 + 101 * HOUR, 72 * HOUR, 14 * DAY, false},
+        {1000, 1000 + 100 * HOUR, 1000 + 172 * HOUR, 72 * HOUR, 14 * DAY, true},
+        {1000, 1000 + 13 * DAY, 1000 + 14 * DAY, 72 * HOUR, 14 * DAY, true}, /* gone from the log */
+        {1000, 1000, 1000, 0, 14 * DAY, true},
+        {5000, 1000, 4000, 0, 14 * DAY, false}, /* by a clock that was set back */
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        assert_int_equal(message_is_hopeless(rows[i].happened, rows[i].failing, rows[i].now,
+                                             rows[i].give_up, rows[i].kept),
+                         rows[i].hopeless);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -380,6 +407,7 @@ int main(void)
         cmocka_unit_test(only_what_subscribers_are_told_has_a_tag),
         cmocka_unit_test(a_body_is_signed_with_its_time),
         cmocka_unit_test(a_body_has_all_of_the_event),
+        cmocka_unit_test(an_event_is_given_up_after_failing_for_long_enough),
         cmocka_unit_test(waiting_doubles_up_to_the_most_and_is_never_the_same),
     };
     return RUN_TESTS(tests);
