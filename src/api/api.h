@@ -28,7 +28,7 @@ struct api_config {
     struct tidings *tidings;
     struct keyring *keys;
     const struct push_rules *rules; /* where webhooks may lead */
-    const void *seal_secret; /* for cursors and as_of; at least 32 bytes, copied */
+    const void *seal_secret;        /* for cursors and as_of; at least 32 bytes, copied */
     size_t seal_secret_n;
     unsigned threads;
     int64_t leeway_s; /* how far clocks may differ when tokens are verified */

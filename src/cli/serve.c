@@ -218,8 +218,8 @@ static bool start(struct server *server)
         .settings = config->engine,
     };
     server->api = api_new(&api);
-    return server->api && (!config->dev || demo_fill(server->tidings)) &&
-           start_push(server) && start_http(server);
+    return server->api && (!config->dev || demo_fill(server->tidings)) && start_push(server) &&
+           start_http(server);
 }
 
 static void stop(struct server *server)

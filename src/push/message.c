@@ -51,9 +51,9 @@ bool message_sign(const char *secret, size_t secret_n, int64_t timestamp_s, cons
     EVP_MAC_CTX_free(ctx);
     if (!ok)
         return false;
-    memcpy(to, "v1=", 3);
+    length = snprintf(to, SIGNATURE_MAX, "v1=");
     for (size_t i = 0; i < sizeof mac; i++)
-        snprintf(to + 3 + 2 * i, 3, "%02x", mac[i]);
+        snprintf(to + length + 2 * i, 3, "%02x", mac[i]);
     return true;
 }
 

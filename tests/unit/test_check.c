@@ -72,18 +72,77 @@ static struct tidings_op good(enum tidings_op_kind kind)
         op.u.mark.post_ids = three_ids;
         op.u.mark.n_post_ids = 3;
         break;
-    case TIDINGS_OP_WEBHOOK_SET:
-        op.u.webhook.url = text_of("https://a.example/");
-        op.u.webhook.name = text_of("gateway");
+    case TIDINGS_OP_REACT:
+    case TIDINGS_OP_UNREACT:
+    case TIDINGS_OP_STATS:
+        op.u.react.reaction = TIDINGS_LIKE;
+        op.u.react.target = TIDINGS_TARGET_POST;
+        op.u.react.id = 16;
         break;
+    case TIDINGS_OP_REACTORS:
+    case TIDINGS_OP_REACTED:
+        op.u.reactors.reaction = TIDINGS_LIKE;
+        op.u.reactors.target = TIDINGS_TARGET_POST;
+        op.u.reactors.id = 16;
+        break;
+    case TIDINGS_OP_COMMENT:
+        op.u.comment.post_id = 16;
+        op.u.comment.body = text_of("c");
+        break;
+    case TIDINGS_OP_COMMENT_DELETE:
+    case TIDINGS_OP_COMMENT_HIDE:
+    case TIDINGS_OP_COMMENT_RESTORE:
+        op.u.comment_id.comment_id = 16;
+        break;
+    case TIDINGS_OP_COMMENTS:
+        op.u.comments.post_id = 16;
+        break;
+    case TIDINGS_OP_HOT:
+        op.u.hot.kind = TIDINGS_NOTE;
+        break;
+    case TIDINGS_OP_SCENE_PUBLISH:
+    case TIDINGS_OP_SCENE_EDIT:
+        op.u.scene.story_id = op.u.scene.scene_id = 16;
+        op.u.scene.title = text_of("t");
+        break;
+    case TIDINGS_OP_SCENE_DELETE:
+    case TIDINGS_OP_SCENE:
+        op.u.scene_id.scene_id = 16;
+        break;
+    case TIDINGS_OP_SCENES:
+    case TIDINGS_OP_SUBSCRIBERS:
+        op.u.scenes.story_id = 16;
+        break;
+    case TIDINGS_OP_READING_SET:
+    case TIDINGS_OP_READING_DELETE:
+    case TIDINGS_OP_READING_CLEAR:
+        op.u.reading.story_id = 16;
+        break;
+    case TIDINGS_OP_SUBSCRIBE:
+    case TIDINGS_OP_UNSUBSCRIBE:
+        op.u.post.post_id = 16;
+        break;
+    case TIDINGS_OP_SUBSCRIBERS_AMONG:
+        op.u.among.author_id = 16;
+        break;
+    case TIDINGS_OP_NOTICES_MARK:
+        op.u.mark.up_to = 16;
+        break;
+    case TIDINGS_OP_WEBHOOK_SET:
     case TIDINGS_OP_WEBHOOK_DELETE:
     case TIDINGS_OP_WEBHOOK_RETRY:
     case TIDINGS_OP_WEBHOOK:
-        op.u.webhook.name = text_of("gateway");
+        op.u.webhook.name = text_of("push");
+        op.u.webhook.url = text_of("https://p.example/");
         break;
     case TIDINGS_OP_WEBHOOK_REPORT:
-        op.u.webhook_report.name = text_of("gateway");
+        op.u.webhook_report.name = text_of("push");
         break;
+    case TIDINGS_OP_PREFERENCES_SET:
+    case TIDINGS_OP_PREFERENCES:
+    case TIDINGS_OP_READING:
+    case TIDINGS_OP_SUBSCRIPTIONS:
+    case TIDINGS_OP_NOTICES:
     case TIDINGS_OP_WEBHOOKS:
     case TIDINGS_OP_INBOX:
     case TIDINGS_OP_HISTORY:
