@@ -185,12 +185,17 @@ static bool start_push(struct server *server)
         .tidings = server->tidings,
         .rules = server->rules,
         .ca_file = config->webhook_ca_file,
+        .page = (uint32_t)config->engine.page_max,
         .timeout_ms = config->webhook_timeout_ms,
         .backoff_first_ms = config->webhook_backoff_first_ms,
         .backoff_most_ms = config->webhook_backoff_most_ms,
         .give_up_ms = config->webhook_give_up_hours * hour_ms,
         .kept_ms = config->engine.event_days * 24 * hour_ms,
     };
+    if (push.ca_file && access(push.ca_file, R_OK) != 0) {
+        log_message(LOG_ERROR, "webhook_ca_file: %s: %s", push.ca_file, strerror(errno));
+        return false;
+    }
     server->push = push_start(&push);
     if (!server->push)
         log_message(LOG_ERROR, "webhooks cannot be started");

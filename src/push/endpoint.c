@@ -13,8 +13,9 @@ enum {
     PAGES_A_STEP = 8,          /* of events looked at in one go, so that others get their turn */
     SKIPPED_MOST = 10000,      /* events passed by before the position is reported */
     REPORT_EVERY_MS = 3600000, /* and at least so often, if it has moved */
-    HOLD_MS = 1000,            /* until the engine is asked again after it failed */
-    ACTING_USER = 1, /* an operation has somebody acting; for these it does not matter who */
+    HOLD_MS = 1000,            /* until the engine gets a report again that it could not take */
+    UNREADABLE_MS = 60000,     /* until damaged events are looked at again */
+    ACTING_USER = 1,           /* an operation has somebody acting; here it does not matter who */
 };
 
 int64_t push_now_ms(void)
@@ -103,10 +104,11 @@ static void hold(struct endpoint *endpoint)
 static bool look_at_page(struct endpoint *endpoint)
 {
     struct tidings_answer answer;
-    struct tidings_op op = {.kind = TIDINGS_OP_EVENTS,
-                            .role = TIDINGS_ROLE_SERVICE,
-                            .user_id = ACTING_USER,
-                            .u.page.after.a = endpoint->scanned};
+    struct tidings_op op = {
+        .kind = TIDINGS_OP_EVENTS,
+        .role = TIDINGS_ROLE_SERVICE,
+        .user_id = ACTING_USER,
+        .u.page = {.limit = endpoint->shared->config.page, .after.a = endpoint->scanned}};
     tidings_answer_init(&answer);
     bool ok = !tidings_run(endpoint->shared->config.tidings, &op, &answer);
     for (size_t i = 0; ok && i < answer.u.events.n && !endpoint->has_event; i++) {
@@ -276,27 +278,34 @@ static void start_call(struct endpoint *endpoint)
     }
 }
 
-/* Between calls: the next one, if there is something to tell and it is time. */
-static int64_t step_idle(struct endpoint *endpoint, int64_t most)
+/* Nothing waits: where it stands is written down now and then, not for every event passed by. */
+static int64_t step_waiting(struct endpoint *endpoint, int64_t now, int64_t most)
 {
-    int64_t now = push_now_ms();
-    if (!endpoint->has_event && !look_for_event(endpoint)) {
-        log_endpoint(endpoint, LOG_ERROR, "the events cannot be read");
-        endpoint->retry_at = now + HOLD_MS;
-        return most;
-    }
-    if (endpoint->has_event) {
-        int64_t wait = endpoint->retry_at - now;
-        if (wait > 0)
-            return wait < most ? wait : most;
-        start_call(endpoint);
-        return 0;
-    }
     bool moved = endpoint->scanned > endpoint->position;
     if (endpoint->skipped >= SKIPPED_MOST ||
         (moved && now - endpoint->reported_at >= REPORT_EVERY_MS))
         report(endpoint, 0, 0, 0);
     return endpoint->look ? 0 : most;
+}
+
+/* Between calls: the next one, if there is something to tell and it is time. */
+static int64_t step_idle(struct endpoint *endpoint, int64_t most)
+{
+    int64_t now = push_now_ms();
+    if (!endpoint->has_event && endpoint->look && now < endpoint->hold_until)
+        return most;
+    if (!endpoint->has_event && !look_for_event(endpoint)) {
+        log_endpoint(endpoint, LOG_ERROR, "the events cannot be read");
+        endpoint->hold_until = now + UNREADABLE_MS;
+        return most;
+    }
+    if (!endpoint->has_event)
+        return step_waiting(endpoint, now, most);
+    int64_t wait = endpoint->retry_at - now;
+    if (wait > 0)
+        return wait < most ? wait : most;
+    start_call(endpoint);
+    return 0;
 }
 
 int64_t endpoint_step(struct endpoint *endpoint, int64_t most)

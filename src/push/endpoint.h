@@ -46,7 +46,7 @@ struct endpoint {
     uint64_t scanned;  /* seen up to here, and nothing of it is waiting but `event` */
     uint64_t skipped;  /* events seen that are not in the reported position */
     int64_t reported_at;
-    int64_t hold_until;
+    int64_t hold_until; /* after the engine failed: until then it is not asked again */
 
     bool has_event;
     struct tidings_event event; /* the next one to tell */

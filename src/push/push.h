@@ -20,6 +20,7 @@ struct push_config {
     struct tidings *tidings;
     const struct push_rules *rules;
     const char *ca_file; /* certificates to trust instead of the system's; NULL: none */
+    uint32_t page;       /* events read in one go */
     uint64_t timeout_ms; /* of a whole call */
     uint64_t backoff_first_ms;
     uint64_t backoff_most_ms;

@@ -152,6 +152,12 @@ def test_a_malformed_allow_list_is_refused(tmp_path, allow):
     assert done.returncode not in (0, None) and "webhook_allow" in done.stderr
 
 
+def test_a_missing_ca_file_is_noticed_at_the_start(tmp_path):
+    done = tidings("serve", "--data", str(tmp_path / "data"), "--listen", "127.0.0.1:0", "--webhook-ca-file",
+                   str(tmp_path / "none.pem"), TIDINGS_JWT_SECRET=JWT_SECRET)
+    assert done.returncode not in (0, None) and "webhook_ca_file" in done.stderr
+
+
 # ---- Being told ---------------------------------------------------------------------------------
 
 def test_one_signed_call_an_event_in_order(told):
@@ -293,17 +299,34 @@ def test_events_that_are_for_nobody_are_passed_by(told):
     receiver.check(author.scenes)
 
 
+def test_passing_by_writes_nothing(told):
+    server, admin, receiver = told()
+    author = Author(server)
+    receiver.wait_for(author.go_on())
+    wait_until(lambda: look(admin)["delivered"] == 1, "it is noted")
+    before = admin.get("/admin/status")["changes"]
+    for _ in range(50):
+        author.actor.publish()
+    time.sleep(0.3)
+    assert admin.get("/admin/status")["changes"] == before + 50
+
+
 def test_every_call_of_one_webhook_comes_after_the_last_was_answered(told):
+    busy, most = [], []
+
     def slow(handler, call):
+        busy.append(call)
+        most.append(len(busy))
         time.sleep(0.02)
-        return answer(204)(handler, call)
+        busy.remove(call)
+        answer(204)(handler, call)
 
     server, admin, receiver = told(how=slow)
     author = Author(server, 4)
     scenes = author.go_on(20)
     receiver.wait_for(scenes)
     receiver.check(scenes)
-    assert receiver.most_busy == 1
+    assert max(most) == 1
 
 
 def test_a_stuck_webhook_holds_up_no_other(told, make_receiver):
@@ -325,22 +348,23 @@ def test_a_stuck_webhook_holds_up_no_other(told, make_receiver):
 
 def test_a_call_that_takes_too_long_fails(told):
     stall = Stall()
-    server, admin, receiver = told({"webhook_timeout_ms": 200}, how=in_turn(stall, answer(204)))
+    server, admin, receiver = told({"webhook_timeout_ms": 500}, how=in_turn(stall, answer(204)))
     scenes = Author(server).go_on(2)
     receiver.wait_for(scenes)
     stall.release()
     wait_until(lambda: look(admin)["delivered"] == 2, "it is noted")
-    assert look(admin)["failed"] == 1 and "imeout" in look(admin)["last_error"]
+    assert look(admin)["failed"] >= 1 and "imeout" in look(admin)["last_error"]
 
 
-def endless(handler, _call):
+def endless(handler, call):
+    handler.server.receiver.took(call)
     handler.send_response(200)
     handler.end_headers()
     try:
         while True:
             handler.wfile.write(b"x" * 65536)
     except OSError:
-        return 200
+        pass
 
 
 def endless_head(handler, _call):
@@ -349,7 +373,7 @@ def endless_head(handler, _call):
         while True:
             handler.wfile.write(b"X-Much: " + b"x" * 1000 + b"\r\n")
     except OSError:
-        return None
+        pass
 
 
 def test_an_endless_answer_is_not_read_to_its_end(told):
@@ -437,13 +461,12 @@ def moody(seed):
 
     def how(handler, call):
         mood = rng.random()
-        if mood < 0.15:
-            return answer(500)(handler, call)
-        if mood < 0.25:
-            return drop(handler, call)
         if mood < 0.3:
+            (answer(500) if mood < 0.15 else drop)(handler, call)
+            return
+        if mood < 0.35:
             time.sleep(0.3)
-        return answer(204)(handler, call)
+        answer(204)(handler, call)
     return how
 
 

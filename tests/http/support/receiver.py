@@ -57,10 +57,8 @@ class Receiver:
         self.secret = secret
         self.how = how or answer(204)
         self.calls = []  # all of them, in the order of coming
-        self.taken = []  # those that were answered with 2xx
+        self.taken = []  # those that are answered with 2xx
         self.wrong = []
-        self.busy = 0
-        self.most_busy = 0
         self.lock = threading.Lock()
         self.open = []
         self.tls = tls
@@ -111,18 +109,14 @@ class Receiver:
         with self.lock:
             self.calls.append(call)
             self.open.append(handler.connection)
-            self.busy += 1
-            self.most_busy = max(self.most_busy, self.busy)
             if not self.is_right(handler, call):
                 self.wrong.append(call)
-        try:
-            status = self.how(handler, call)
-        finally:
-            with self.lock:
-                self.busy -= 1
-        if status and 200 <= status <= 299:
-            with self.lock:
-                self.taken.append(call)
+        self.how(handler, call)
+
+    def took(self, call):
+        """It is ours; noted before the answer is sent, so that whoever has seen the answer finds it here."""
+        with self.lock:
+            self.taken.append(call)
 
     def is_right(self, handler, call):
         return (handler.command == "POST" and verify(self.secret, call.headers, call.body)
@@ -156,14 +150,15 @@ class Receiver:
 
 
 def answer(status, headers=(), body=b""):
-    def how(handler, _call):
+    def how(handler, call):
+        if 200 <= status <= 299:
+            handler.server.receiver.took(call)
         handler.send_response(status)
         for name, value in headers:
             handler.send_header(name, value)
         handler.send_header("Content-Length", str(len(body)))
         handler.end_headers()
         handler.wfile.write(body)
-        return status
     return how
 
 
@@ -181,7 +176,7 @@ class Stall:
 
     def __call__(self, handler, call):
         self.event.wait(60)
-        return answer(204)(handler, call)
+        answer(204)(handler, call)
 
     def release(self):
         self.event.set()
@@ -192,7 +187,7 @@ def in_turn(*hows):
     left = list(hows)
 
     def how(handler, call):
-        return (left.pop(0) if len(left) > 1 else left[0])(handler, call)
+        (left.pop(0) if len(left) > 1 else left[0])(handler, call)
     return how
 
 
