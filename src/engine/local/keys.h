@@ -67,8 +67,8 @@ static inline void key_add_u32(struct key *key, uint32_t value)
     key->n += 4;
 }
 
-/* TABLE_PROFILE, TABLE_POST, TABLE_BODY, TABLE_EVENT, TABLE_TODO; and the prefix of one user's or author's rows.
- */
+/* TABLE_PROFILE, TABLE_POST, TABLE_BODY, TABLE_EVENT, TABLE_TODO, TABLE_SCENE, TABLE_UNSWEPT; and the prefix of one
+ * user's, author's or story's rows. */
 static inline struct key key_id(uint64_t id)
 {
     struct key key = {.n = 0};

@@ -31,6 +31,7 @@
     X(ONCE_AGE, "once_age", false)     \
     X(STORY, "story", false)           \
     X(SCENE, "scene", false)           \
+    X(UNSWEPT, "unswept", false)       \
     X(SUBSCRIBER, "subscriber", false) \
     X(WEBHOOK, "webhook", false)
 

@@ -5,6 +5,7 @@
 
 const struct realm realm_posts = {
     .lists = TABLE_AUTHOR,
+    .followers = TABLE_FOLLOWER,
     .inside = ROW_INBOX,
     .outside = ROW_OUTSIDE,
     .map = ROW_READMAP,
@@ -14,6 +15,7 @@ const struct realm realm_posts = {
 const struct realm realm_scenes = {
     .mark = HEAD_STORY,
     .lists = TABLE_STORY,
+    .followers = TABLE_SUBSCRIBER,
     .inside = ROW_NOTICES,
     .map = ROW_NOTICE_MAP,
 };

@@ -81,6 +81,9 @@ answer_fn answer_scene_publish, answer_scene_edit, answer_scene, answer_scenes;
 /* When a story is deleted: its scenes go with it, whatever their number. */
 void story_close(struct view *view, uint64_t story);
 
+/* Removes the messages of deleted stories' scenes, a few at a time. */
+void scene_sweep(struct view *view, size_t most);
+
 /* reading.c */
 apply_fn apply_reading_set, apply_reading_delete, apply_reading_clear;
 answer_fn answer_reading_set, answer_reading;

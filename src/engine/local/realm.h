@@ -12,6 +12,7 @@
 struct realm {
     uint64_t mark;         /* set in the number that the author's head is kept under */
     enum table lists;      /* the authors' lists: ids by number, deletions */
+    enum table followers;  /* who follows, newest first */
     enum user_row inside;  /* pairs with delivered posts or a standing follow */
     enum user_row outside; /* pairs without; 0 where there are none */
     enum user_row map;     /* read maps */

@@ -184,8 +184,7 @@ struct bytes pair_encode(const struct pair *pair, struct arena *arena)
         return (struct bytes){NULL, 0};
 
     to[n++] = (uint8_t)(VERSION_1 | (pair->following ? PAIR_FOLLOWING : 0) |
-                        (pair_has_reads(pair) ? PAIR_READS : 0) |
-                        (pair->paused ? PAIR_PAUSED : 0));
+                        (pair_has_reads(pair) ? PAIR_READS : 0) | (pair->paused ? PAIR_PAUSED : 0));
     if (pair->following || pair->paused) {
         put_id(to + n, pair->rank);
         n += ID_BYTES;

@@ -2,7 +2,7 @@
 /*
  * Stories' scenes and their messages. A story is to its scenes what an author is to posts: they are numbered, and
  * listed in memory and in a table of their own. Publishing touches no subscriber, and deleting a story touches no scene:
- * its head is closed, and with that nobody sees any of them.
+ * its head is closed, and with that nobody sees any of them. Their texts are swept away a few at a time.
  *
  * Messages have ids of their own, given out in order when they are first written. What was ever given out is kept as
  * one small row for each publishing or editing, so that a reading position can be checked long after an edit.
@@ -301,11 +301,48 @@ enum tidings_err apply_scene_delete(struct view *view, struct tidings_call *call
     return TIDINGS_OK;
 }
 
+/* How many of the scenes are swept already. */
+static void put_todo(struct view *view, uint64_t story, uint32_t swept)
+{
+    struct key key = key_id(story);
+    uint8_t bytes[4];
+    put_u32(bytes, swept);
+    kv_put(view->txn, TABLE_UNSWEPT, &key, bytes, sizeof bytes);
+}
+
 void story_close(struct view *view, uint64_t story)
 {
-    if (view_story_head(view, story)->n_posts &&
-        !heads_close(view->heads, story | realm_scenes.mark, view->version))
+    if (!view_story_head(view, story)->n_posts)
+        return;
+    if (!heads_close(view->heads, story | realm_scenes.mark, view->version))
         kv_fail(view->txn, TIDINGS_NO_MEMORY);
+    put_todo(view, story, 0);
+}
+
+/* Nobody sees these texts any more, but they need not lie about either. */
+void scene_sweep(struct view *view, size_t most)
+{
+    struct key first = key_id(0);
+    struct bytes key, value;
+    while (most && kv_seek(view->txn, TABLE_UNSWEPT, &first, &key, &value)) {
+        if (key.n != ID_BYTES || value.n != 4) {
+            view_corrupt(view);
+            return;
+        }
+        uint64_t story = get_id(key.p);
+        uint32_t swept = get_u32(value.p);
+        const struct head *head = view_story_head(view, story);
+        for (; most && swept < head->n_posts; swept++, most--) {
+            struct key messages = key_row(head->ids[swept], ROW_MESSAGES);
+            kv_del(view->txn, TABLE_SCENE, &messages);
+        }
+        struct key done = key_id(story);
+        if (swept < head->n_posts)
+            put_todo(view, story, swept);
+        else
+            kv_del(view->txn, TABLE_UNSWEPT, &done);
+        most -= most ? 1 : 0;
+    }
 }
 
 /* ---- Answering ------------------------------------------------------------------------------ */

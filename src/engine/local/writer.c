@@ -130,6 +130,7 @@ static void sweep(struct local *local, struct view *view, size_t n)
     history_sweep(view, SWEEP_LEAST + 2 * n);
     event_sweep(view, SWEEP_LEAST + 2 * n);
     once_sweep(view, SWEEP_LEAST + 2 * n);
+    scene_sweep(view, SWEEP_LEAST + 2 * n);
     local->writer.no_sweeping = view->txn->err == TIDINGS_CORRUPT;
 }
 
