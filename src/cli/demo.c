@@ -39,7 +39,7 @@ static const struct {
      "It is right more often than my estimates.", 5},
     {4, TIDINGS_NOTE, "Route notes for the coast path", "Bring water. There is no shop for 14 km.",
      2},
-    {3, TIDINGS_STORY, "猫的来信", "一只猫给邻居写信。", 1},
+    {DEMO_READER, TIDINGS_STORY, "Letters from a cat 猫的来信", "It lives next door.", 1},
     {2, TIDINGS_NOTE, "This one will be gone soon", "A post that its author deletes again.", 1},
 };
 
@@ -115,8 +115,8 @@ static const struct {
       "He asked me what had taken the village so long to drift away."}},
     {9,
      5,
-     "第一封信",
-     {"亲爱的邻居：你的窗台很暖。", "但是花盆挡住了太阳。🐈",
+     "The first letter",
+     {"Dear neighbour: your window sill is warm.", "But the flower pots keep the sun out. 🐈",
       "[img]https://example.org/cat.jpg[/img][img]https://example.org/pot.jpg[/img]"}},
     {9, 25, "第二封信", {"花盆挪开了，谢谢。", "现在请谈谈鱼的问题。"}},
 };
@@ -234,11 +234,11 @@ static void read_to(struct demo *demo, const struct tidings_scene *scene, int64_
                                   .u.mark.up_to = as_of});
 }
 
-/* The scenes of a story. The reader subscribes before there are any, and somebody else, too. */
+/* The scenes of a story, after two have subscribed to it: the reader, unless it is the reader's own. */
 static void fill_scenes(struct demo *demo, size_t post, int64_t posted_ms)
 {
     uint64_t author = posts[post].author, story = demo->post_id;
-    const uint64_t subscribers[] = {DEMO_READER, author == 5 ? 2 : 5};
+    const uint64_t subscribers[] = {author == DEMO_READER ? 3 : DEMO_READER, 2};
     for (size_t i = 0; i < sizeof subscribers / sizeof *subscribers; i++)
         run(demo, (struct tidings_op){.kind = TIDINGS_OP_SUBSCRIBE,
                                       .user_id = subscribers[i],

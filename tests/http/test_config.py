@@ -181,6 +181,12 @@ def test_dev_has_a_community_and_prints_a_token(tmp_path):
             assert any(row["is_deleted"] for row in inbox["items"]) and any(row["is_read"] for row in inbox["items"])
             assert {row["kind"] for row in inbox["items"]} == {"note", "activity", "story"}
             assert all(row["author_name"] for row in inbox["items"])
+            reading = client.request("GET", "/v1/reading", headers=headers).json["items"]
+            scene = client.request("GET", f"/v1/scenes/{reading[0]['scene_id']}", headers=headers).json
+            assert reading[0]["message_id"] in [message["id"] for message in scene["messages"]]
+            told = client.request("GET", "/v1/notifications", headers=headers).json
+            assert 0 < told["unread"] < len(told["items"])
+            assert client.request("GET", "/v1/subscriptions", headers=headers).json["items"]
             admin = client.request("GET", "/v1/admin/status", headers=headers)
             assert admin.status == 403, "a user, no more"
     finally:
