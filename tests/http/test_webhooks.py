@@ -257,6 +257,7 @@ def test_disabled_waits_and_goes_on(told):
     server, admin, receiver = told()
     author = Author(server)
     receiver.wait_for(author.go_on(2))
+    wait_until(lambda: look(admin)["delivered"] == 2, "it is noted")
     put(admin, "gateway", receiver.url(), None, disabled=True)
     author.go_on(3)
     other = make_other(admin, receiver)
