@@ -46,7 +46,7 @@ bool change_decode(struct reader *r, struct change *change)
 void redo_header_encode(const struct redo_header *header, uint8_t to[REDO_HEADER_BYTES])
 {
     memset(to, 0, REDO_HEADER_BYTES);
-    memcpy(to, REDO_MAGIC, 8);
+    put_u64(to, REDO_MAGIC);
     put_u32(to + 8, REDO_FORMAT);
     put_u32(to + 12, header->salt);
     put_u64(to + 16, header->first);
@@ -58,7 +58,10 @@ static enum tidings_err header_decode(struct redo_scan *scan, struct bytes segme
                                       struct redo_header *header)
 {
     const uint8_t *from = segment.p;
-    if (segment.n < REDO_HEADER_BYTES || memcmp(from, REDO_MAGIC, 8))
+    if (segment.n < REDO_HEADER_BYTES)
+        return TIDINGS_CORRUPT;
+    struct reader magic = reader_of(from, 8);
+    if (read_u64(&magic) != REDO_MAGIC)
         return TIDINGS_CORRUPT;
     if (get_u32(from + 8) != REDO_FORMAT)
         return TIDINGS_VERSION;
