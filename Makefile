@@ -2,15 +2,17 @@
 #
 #   SAN=address|undefined|thread   builds with that sanitizer, in a directory of its own
 #   SEED=n OPS=n                   for `make model`
+#   SEED=n STATES=n                for `make powerloss`
 
 SAN ?=
 SEED ?=
 OPS ?= 1000000
+STATES ?= 1000
 BUILD := build$(if $(SAN),-$(SAN))
 # The sanitizers need clang's interceptors to be the program's first library.
 OPTIONS := $(if $(SAN),-Db_sanitize=$(SAN) -Db_lundef=false)
 
-.PHONY: help setup build run test lint fmt model clean
+.PHONY: help setup build run test lint fmt model powerloss clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -37,6 +39,10 @@ test: build
 ## make model   the long random test: SEED=1 OPS=1000000
 model: build
 	@tests/model/run $(BUILD)/tests/model_test "$(SEED)" $(OPS)
+
+## make powerloss  what is left when the power fails, at many moments: SEED=1 STATES=1000
+powerloss: build
+	@$(BUILD)/tests/powerloss --states $(STATES) $(if $(SEED),--seed $(SEED))
 
 ## make lint    formatting, static analysis, the direction of dependencies
 lint: build

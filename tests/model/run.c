@@ -31,7 +31,7 @@ static int64_t run_clock(void *ctx)
     return atomic_load(&run->clock_ms);
 }
 
-static bool engine_open(struct run *run)
+bool run_open_engine(struct run *run)
 {
     const char *message = NULL;
     enum tidings_err err = tidings_open(&run->options, &run->engine, &message);
@@ -42,7 +42,7 @@ static bool engine_open(struct run *run)
     return run_fail(run, "tidings_open: %s: %s", tidings_err_code(err), message ? message : "");
 }
 
-bool run_open(struct run *run, struct recording *recording, const char *dir)
+void run_init(struct run *run, struct recording *recording, const char *dir)
 {
     memset(run, 0, sizeof *run);
     run->recording = recording;
@@ -59,7 +59,12 @@ bool run_open(struct run *run, struct recording *recording, const char *dir)
     run->post_room = recording->room + 1;
     run->post_ids = calloc(run->post_room, sizeof *run->post_ids);
     run->publish_of = calloc(run->post_room, sizeof *run->publish_of);
-    return engine_open(run);
+}
+
+bool run_open(struct run *run, struct recording *recording, const char *dir)
+{
+    run_init(run, recording, dir);
+    return run_open_engine(run);
 }
 
 void run_close(struct run *run)
@@ -78,10 +83,10 @@ static bool run_reopen(struct run *run)
     tidings_close(run->engine);
     run->engine = NULL;
     run->outcome->reopens++;
-    return engine_open(run);
+    return run_open_engine(run);
 }
 
-static bool run_verify(struct run *run)
+bool run_verify(struct run *run)
 {
     char text[2048] = "";
     struct tidings_verify verify = {.report = fmemopen(text, sizeof text, "w")};
@@ -188,6 +193,8 @@ bool run_op(struct run *run, const struct tidings_op *op, struct tidings_cursor 
             return false;
     }
     model_run(&run->model, &call, &run->expected);
+    if (run->ran != NULL)
+        run->ran(run, &call);
     if (!compare_answers(op, &run->expected, &run->answer, &run->outcome->report))
         return run_fail(run, "in the answer to %s of user %" PRIu64, op_name(op->kind),
                         op->user_id);

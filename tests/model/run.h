@@ -34,11 +34,21 @@ struct run {
     size_t post_room;
     struct place places[LISTS];
     uint64_t slots[SLOTS];
+
+    /* Told of every operation that both have run, with all that the model had to be told; may be NULL. */
+    void (*ran)(struct run *run, const struct model_call *call);
+    void *ran_ctx;
 };
 
 /* Opens an engine in `dir`, which must be empty or missing. run_close works in any state. */
 bool run_open(struct run *run, struct recording *recording, const char *dir);
 void run_close(struct run *run);
+
+/* The two halves of run_open: everything but the engine, and the engine in options.dir. */
+void run_init(struct run *run, struct recording *recording, const char *dir);
+bool run_open_engine(struct run *run);
+/* tidings_verify finds nothing. */
+bool run_verify(struct run *run);
 
 bool run_step(struct run *run, const struct step *step);
 

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A script: the changes of a random run of the model test (tests/model), written down so that they can
+ * be made again, in this order, on any engine. The engine's ids depend on the order and the times alone,
+ * so they come out the same, and the model can follow without an engine. Where an engine's data stand in
+ * the script is told by its newest id.
+ */
+#ifndef TIDINGS_TESTS_SCRIPT_H
+#define TIDINGS_TESTS_SCRIPT_H
+
+#include <sys/types.h>
+
+#include "model/run.h"
+
+enum { SCRIPT_PATH = 1024 };
+
+struct script {
+    struct recording *recording; /* the settings and users */
+    struct model_call *calls;
+    uint64_t *
+        newest; /* the newest id before the first call, after it, after the second ... n + 1 of them */
+    size_t n;
+    char dir[SCRIPT_PATH]; /* where data directories can be made; the script's own */
+};
+
+/* Makes a script of about `steps` / 2 changes. False if that failed, with a word on stderr. */
+bool script_make(struct script *script, uint64_t seed, size_t users, size_t steps,
+                 const char *parent);
+void script_free(struct script *script);
+
+/* The newest id in the run's engine. */
+bool script_newest(struct run *run, uint64_t *id);
+/* How many of the script's changes lead to this newest id; SIZE_MAX if none do. */
+size_t script_place(const struct script *script, uint64_t newest);
+/* Lets the model alone make the changes from `from` on, up to but without `to`. */
+void script_advance(const struct script *script, struct run *run, size_t from, size_t to);
+/* The time of a change. */
+int64_t script_time(const struct script *script, size_t at);
+
+/* Sets a setting by its name; nothing happens if there is none of that name. */
+void script_set(struct tidings_settings *settings, const char *name, uint64_t value);
+
+/* Waits for a process. True if it ended with 0; otherwise adds to the report what it could not say. */
+bool script_wait(pid_t pid, struct report *report);
+
+/* Makes the directory, removes it with all that is in it, or copies one. */
+void script_make_dir(const char *path);
+void script_remove(const char *path);
+void script_copy(const char *from, const char *to);
+/* A new directory below $TMPDIR or, since tests wait for it so often, in memory. */
+void script_temporary(char path[SCRIPT_PATH], const char *name);
+/* Like snprintf; a path that is too long ends the program. */
+void script_path(char path[SCRIPT_PATH], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif
