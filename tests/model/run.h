@@ -38,6 +38,8 @@ struct run {
     /* Told of every operation that both have run, with all that the model had to be told; may be NULL. */
     void (*ran)(struct run *run, const struct model_call *call);
     void *ran_ctx;
+    /* Errors of the storage are no difference: the operation has done nothing, and the model is not asked. */
+    bool storage_fails;
 };
 
 /* Opens an engine in `dir`, which must be empty or missing. run_close works in any state. */
@@ -57,6 +59,9 @@ bool run_step(struct run *run, const struct step *step);
  * terms. The answers stay in `answer` and `expected`.
  */
 bool run_op(struct run *run, const struct tidings_op *op, struct tidings_cursor model_after);
+
+/* Whether the error is one of the storage, not of what was asked for. */
+bool is_storage_error(enum tidings_err err);
 
 /* sweep.c: asks everything that can be asked, `limit` rows a page. */
 bool run_sweep(struct run *run, int64_t now_ms, uint32_t limit);
