@@ -74,25 +74,28 @@ TIDINGS_API const char *tidings_err_text(enum tidings_err err);
 
 /* name, default, least, most, what it is. One row is a field here, a flag, a variable and a line of
  * documentation elsewhere. */
-#define TIDINGS_SETTINGS(X)                                                                \
-    X(follow_burst, 100, 1, 1000000, "follows and unfollows a user may make in one go")    \
-    X(follow_refill_ms, 1000, 1, 86400000, "milliseconds until one of them is given back") \
-    X(following_max, 5000, 1, 1000000, "authors a user may follow")                        \
-    X(name_max, 64, 1, 256, "characters in a profile name")                                \
-    X(avatar_max, 512, 1, 4096, "bytes in an avatar URL")                                  \
-    X(title_max, 200, 1, 1000, "characters in a title")                                    \
-    X(body_max, 65536, 1, 1048576, "bytes in a body")                                      \
-    X(excerpt_max, 140, 0, 1000, "characters of the body shown in lists")                  \
-    X(mark_max, 500, 1, 10000, "posts marked by id in one operation")                      \
-    X(page_default, 20, 1, 1000, "rows on a page when no limit is given")                  \
-    X(page_max, 100, 1, 1000, "rows on a page at most")                                    \
-    X(event_days, 14, 1, 3650, "days an event is kept")                                    \
-    X(read_events, 0, 0, 1, "1: reading, too, writes events")                              \
-    X(once_hours, 24, 1, 720, "hours an idempotency key is remembered")                    \
-    X(queue_max, 4096, 1, 1000000, "changes waiting for the writer at most")               \
-    X(batch_max, 1024, 1, 100000, "changes made durable together at most")                 \
-    X(readers_max, 126, 1, 4096, "reads under way at the same moment at most")             \
-    X(map_mb, 262144, 16, 67108864, "largest size of the data file in MiB (address space)")
+#define TIDINGS_SETTINGS(X)                                                                 \
+    X(follow_burst, 100, 1, 1000000, "follows and unfollows a user may make in one go")     \
+    X(follow_refill_ms, 1000, 1, 86400000, "milliseconds until one of them is given back")  \
+    X(following_max, 5000, 1, 1000000, "authors a user may follow")                         \
+    X(name_max, 64, 1, 256, "characters in a profile name")                                 \
+    X(avatar_max, 512, 1, 4096, "bytes in an avatar URL")                                   \
+    X(title_max, 200, 1, 1000, "characters in a title")                                     \
+    X(body_max, 65536, 1, 1048576, "bytes in a body")                                       \
+    X(excerpt_max, 140, 0, 1000, "characters of the body shown in lists")                   \
+    X(mark_max, 500, 1, 10000, "posts marked by id in one operation")                       \
+    X(page_default, 20, 1, 1000, "rows on a page when no limit is given")                   \
+    X(page_max, 100, 1, 1000, "rows on a page at most")                                     \
+    X(event_days, 14, 1, 3650, "days an event is kept")                                     \
+    X(read_events, 0, 0, 1, "1: reading, too, writes events")                               \
+    X(once_hours, 24, 1, 720, "hours an idempotency key is remembered")                     \
+    X(queue_max, 4096, 1, 1000000, "changes waiting for the writer at most")                \
+    X(batch_max, 1024, 1, 100000, "changes made durable together at most")                  \
+    X(readers_max, 126, 1, 4096, "reads under way at the same moment at most")              \
+    X(map_mb, 262144, 16, 67108864, "largest size of the data file in MiB (address space)") \
+    X(log_segment_mb, 64, 1, 1024, "MiB of a segment of the redo log")                      \
+    X(snapshot_log_mb, 256, 1, 1048576, "MiB of redo log after which a base image is made") \
+    X(log_days, 14, 1, 3650, "days back to which a backup can be restored")
 
 struct tidings_settings {
 #define X(name, standard, least, most, text) uint64_t name;
@@ -100,10 +103,19 @@ struct tidings_settings {
 #undef X
 };
 
+/*
+ * When a change counts as done: when it is synced to the disk, or when the operating system has it
+ * and it will be synced within a second or so. Either way a crash of the process loses nothing; the
+ * second may lose the last second when the machine goes down.
+ */
+enum tidings_durability { TIDINGS_DURABLE_COMMIT, TIDINGS_DURABLE_SECOND };
+
 struct tidings_options {
     const char *dir; /* data directory, made if missing */
     struct tidings_settings settings;
-    bool rebuild; /* make the authors' lists anew from their posts, if they are damaged */
+    enum tidings_durability durability;
+    FILE *progress; /* a line that is rewritten while a long recovery goes on; may be NULL */
+    bool rebuild;   /* make the authors' lists anew from their posts, if they are damaged */
     /* The time in ms since 1970; NULL is the system's clock. Called from any thread. */
     int64_t (*clock)(void *ctx);
     void *clock_ctx;
@@ -463,8 +475,9 @@ struct tidings_call {
 
 /*
  * Opens the data directory for this process alone; starts the writer thread. Any number of engines
- * may be open in a process, each on its own directory. On failure *message, if wanted, is a static
- * text with the detail; for INVALID the name of the setting out of range, or "dir".
+ * may be open in a process, each on its own directory. On failure *message, if wanted, is a
+ * text with the detail that stays until the thread opens again; for INVALID the name of the setting out of range, or
+ * "dir".
  */
 TIDINGS_API enum tidings_err tidings_open(const struct tidings_options *options,
                                           struct tidings **engine, const char **message);
@@ -499,6 +512,10 @@ struct tidings_stats {
     uint64_t batch_size[TIDINGS_STATS_BUCKETS];
     uint64_t commit_time_us[TIDINGS_STATS_BUCKETS];
     uint64_t data_bytes; /* of the data file, free pages included */
+    uint64_t log_bytes;  /* of the redo log that a recovery would replay */
+    uint64_t snapshots;  /* base images made since opening */
+    uint64_t snapshots_failed;
+    bool read_only; /* the log has failed: nothing can be written until the next start */
     uint64_t newest_id;
 };
 

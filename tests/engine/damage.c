@@ -12,7 +12,10 @@ static struct kv *open_kv(void)
     struct kv *kv = NULL;
     const char *message;
     close_engine();
-    assert_int_equal(kv_open(harness_dir(), (size_t)1 << 30, 4, &kv, &message), TIDINGS_OK);
+    char path[4096];
+    snprintf(path, sizeof path, "%s/data.mdb", harness_dir());
+    struct kv_options kv_options = {.path = path, .map_bytes = (size_t)1 << 30};
+    assert_int_equal(kv_open(&kv_options, &kv, &message), TIDINGS_OK);
     return kv;
 }
 

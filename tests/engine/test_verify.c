@@ -697,20 +697,40 @@ static void one_damaged_call_does_not_spoil_its_batch(void **state)
 
 /* ---- The format ----------------------------------------------------------------------------- */
 
+static void read_text(const char *path, char *text, size_t room)
+{
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    text[fread(text, 1, room - 1, file)] = '\0';
+    fclose(file);
+}
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    fclose(file);
+}
+
 static void another_format_is_refused(void **state)
 {
     (void)state;
     const char *message = NULL;
-    uint8_t newer[4];
-    put_u32(newer, 2);
-    row_put(TABLE_META, key_meta("format"), (struct bytes){newer, sizeof newer});
+    char path[4096], was[512] = "", changed[512];
+    close_engine();
+    snprintf(path, sizeof path, "%s/state", harness_dir());
+    read_text(path, was, sizeof was);
+    snprintf(changed, sizeof changed, "tidings 3%s", strchr(was, '\n'));
+    write_text(path, changed);
     assert_int_equal(tidings_open(&options, &engine, &message), TIDINGS_VERSION);
     assert_non_null(message);
     assert_null(engine);
-    row_put(TABLE_META, key_meta("format"), (struct bytes){newer, 2});
+    write_text(path, "nonsense");
+    assert_int_equal(tidings_open(&options, &engine, &message), TIDINGS_CORRUPT);
+    unlink(path);
     assert_int_equal(tidings_open(&options, &engine, &message), TIDINGS_VERSION);
-    put_u32(newer, 1);
-    row_put(TABLE_META, key_meta("format"), (struct bytes){newer, sizeof newer});
+    write_text(path, was);
     open_engine();
     assert_int_equal(verify(false), 0);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * LMDB 0.9.24 as packaged asks for some care: no DUPSORT, MDB_NOTLS so that a reader may move
- * between threads, one environment per file and process, no fork after open. A lock file of our own
- * keeps a second process away, since the heads in memory know only of this process's commits.
+ * between threads, one environment per file and process, no fork after open.
  */
 #include "engine/local/kv.h"
 
@@ -13,16 +12,40 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 4096, READERS_SPARE = 8 };
+#include "base/buf.h"
+#include "engine/local/keys.h"
+#include "engine/local/redo.h"
+
+enum {
+    READERS_SPARE = 8,
+    APPLIED_BYTES = 8,
+    DEPTH = 4,         /* pages that a row has above it and is on, in files of any size we know */
+    PAGES_COMMIT = 64, /* the lists of tables and of free pages */
+};
+
+#define MAP_LEAST ((size_t)128 << 20)
+#define MAP_SPARE ((uint64_t)64 << 20)
+#define ROOM_LEAST ((uint64_t)1 << 20)
+#define ROOM_MOST  ((uint64_t)64 << 20)
+
+/* One record of the log; see also the writer's batches. */
+#define CHANGES_MAX ((size_t)1 << 30)
 
 struct kv {
+    struct kv_options options;
     MDB_env *env;
     MDB_dbi dbi[TABLE_COUNT];
-    int lock_fd;
+    int fd;
+    size_t page_bytes;
+    size_t map_bytes;
+    uint64_t room;      /* bytes of the file that have a place on the disk */
+    uint64_t wanted;    /* bytes of the file that a transaction would have needed */
+    uint64_t used;      /* bytes of the file in use when the transaction began */
+    uint64_t applied;   /* the newest batch in the file */
+    struct buf changes; /* of the transaction, for the log */
 };
 
 static enum tidings_err translate(int rc)
@@ -49,30 +72,6 @@ static enum tidings_err translate(int rc)
 
 /* ---- Opening ------------------------------------------------------------------------------- */
 
-static enum tidings_err take_lock(struct kv *kv, const char *dir, const char **message)
-{
-    char path[PATH_BYTES];
-    int n = snprintf(path, sizeof path, "%s/lock", dir);
-    if (n < 0 || (size_t)n >= sizeof path) {
-        *message = "the path of the data directory is too long";
-        return TIDINGS_INVALID;
-    }
-    if (mkdir(dir, 0700) && errno != EEXIST) {
-        *message = "the data directory cannot be made";
-        return TIDINGS_IO;
-    }
-    kv->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (kv->lock_fd < 0) {
-        *message = "the lock file in the data directory cannot be opened";
-        return TIDINGS_IO;
-    }
-    if (flock(kv->lock_fd, LOCK_EX | LOCK_NB)) {
-        *message = "another process uses this data directory";
-        return TIDINGS_LOCKED;
-    }
-    return TIDINGS_OK;
-}
-
 static int open_tables(struct kv *kv)
 {
     static const char *const names[TABLE_COUNT] = {
@@ -94,41 +93,108 @@ static int open_tables(struct kv *kv)
     return mdb_txn_commit(txn);
 }
 
-static int open_env(struct kv *kv, const char *dir, size_t map_bytes, unsigned readers)
+/*
+ * The file is as long as the map, so the map is not much larger than what is used: it begins with what
+ * is there, and doubles when it must.
+ */
+static size_t first_map(const struct kv_options *options)
 {
+    struct stat stat;
+    size_t size = MAP_LEAST;
+    if (!lstat(options->path, &stat))
+        while (size < (uint64_t)stat.st_size)
+            size *= 2;
+    return size < options->map_bytes ? size : options->map_bytes;
+}
+
+static int open_env(struct kv *kv)
+{
+    const struct kv_options *options = &kv->options;
+    unsigned flags = MDB_NOSUBDIR | MDB_NOTLS | MDB_NORDAHEAD | MDB_NOSYNC | MDB_WRITEMAP;
     int rc = mdb_env_create(&kv->env);
+    kv->map_bytes = first_map(options);
     if (!rc)
-        rc = mdb_env_set_mapsize(kv->env, map_bytes);
+        rc = mdb_env_set_mapsize(kv->env, kv->map_bytes);
     if (!rc)
         rc = mdb_env_set_maxdbs(kv->env, TABLE_COUNT);
+    if (!rc && options->readers)
+        rc = mdb_env_set_maxreaders(kv->env, options->readers + READERS_SPARE);
     if (!rc)
-        rc = mdb_env_set_maxreaders(kv->env, readers + READERS_SPARE);
+        rc =
+            mdb_env_open(kv->env, options->path, flags | (options->readers ? 0 : MDB_NOLOCK), 0600);
     if (!rc)
-        rc = mdb_env_open(kv->env, dir, MDB_NOTLS | MDB_NORDAHEAD, 0600);
+        rc = mdb_env_get_fd(kv->env, &kv->fd);
+    MDB_stat stat;
+    if (!rc)
+        rc = mdb_env_stat(kv->env, &stat);
+    if (!rc)
+        kv->page_bytes = stat.ms_psize;
     int dead;
-    if (!rc)
+    if (!rc && options->readers)
         rc = mdb_reader_check(kv->env, &dead);
-    if (!rc)
-        rc = open_tables(kv);
     return rc;
 }
 
-enum tidings_err kv_open(const char *dir, size_t map_bytes, unsigned readers, struct kv **out,
-                         const char **message)
+/* LMDB writes into the map: a page without room on the disk would be a signal, not an error. So room is taken
+ * before pages are, in steps. */
+static int take_room(struct kv *kv, uint64_t upto)
+{
+    uint64_t step = upto / 16 < ROOM_LEAST ? ROOM_LEAST : upto / 16;
+    step = step > ROOM_MOST ? ROOM_MOST : step;
+    if (upto <= kv->room)
+        return 0;
+    if (upto > kv->map_bytes) {
+        kv->wanted = upto;
+        return MDB_MAP_FULL;
+    }
+    uint64_t wanted = upto + step < kv->map_bytes ? upto + step : kv->map_bytes;
+    int rc = posix_fallocate(kv->fd, (off_t)kv->room, (off_t)(wanted - kv->room));
+    if (rc == ENOSPC || rc == EDQUOT) {
+        wanted = upto;
+        rc = posix_fallocate(kv->fd, (off_t)kv->room, (off_t)(wanted - kv->room));
+    }
+    if (!rc)
+        kv->room = wanted;
+    return rc;
+}
+
+static enum tidings_err read_applied(struct kv *kv)
+{
+    struct kv_txn txn;
+    struct key key = key_meta("applied");
+    struct bytes value;
+    enum tidings_err err = kv_begin(kv, &txn);
+    if (err)
+        return err;
+    if (kv_get(&txn, TABLE_META, &key, &value)) {
+        struct reader r = reader_of(value.p, value.n);
+        kv->applied = read_u64(&r);
+        if (value.n != APPLIED_BYTES)
+            err = TIDINGS_CORRUPT;
+    }
+    kv_abort(&txn);
+    return err;
+}
+
+enum tidings_err kv_open(const struct kv_options *options, struct kv **out, const char **message)
 {
     struct kv *kv = calloc(1, sizeof *kv);
     if (!kv) {
         *message = "out of memory";
         return TIDINGS_NO_MEMORY;
     }
-    kv->lock_fd = -1;
-    enum tidings_err err = take_lock(kv, dir, message);
-    if (!err) {
-        int rc = open_env(kv, dir, map_bytes, readers);
-        err = translate(rc);
-        if (rc)
-            *message = mdb_strerror(rc);
-    }
+    kv->options = *options;
+    buf_init(&kv->changes, CHANGES_MAX);
+    int rc = open_env(kv);
+    if (!rc)
+        rc = take_room(kv, kv_used_bytes(kv) + PAGES_COMMIT * kv->page_bytes);
+    if (!rc)
+        rc = open_tables(kv);
+    enum tidings_err err = translate(rc);
+    if (rc)
+        *message = mdb_strerror(rc);
+    if (!err)
+        err = read_applied(kv);
     if (err) {
         kv_close(kv);
         return err;
@@ -143,18 +209,31 @@ void kv_close(struct kv *kv)
         return;
     if (kv->env)
         mdb_env_close(kv->env);
-    if (kv->lock_fd >= 0)
-        close(kv->lock_fd);
+    buf_release(&kv->changes);
     free(kv);
+}
+
+bool kv_settle(struct kv *kv)
+{
+    return !mdb_env_sync(kv->env, 1) && !ftruncate(kv->fd, (off_t)kv_used_bytes(kv)) &&
+           !fsync(kv->fd);
+}
+
+void kv_log(struct kv *kv, struct redo *redo)
+{
+    kv->options.redo = redo;
+}
+
+uint64_t kv_applied(struct kv *kv)
+{
+    return kv->applied;
 }
 
 uint64_t kv_used_bytes(struct kv *kv)
 {
     MDB_envinfo info;
-    MDB_stat stat;
     mdb_env_info(kv->env, &info);
-    mdb_env_stat(kv->env, &stat);
-    return ((uint64_t)info.me_last_pgno + 1) * stat.ms_psize;
+    return ((uint64_t)info.me_last_pgno + 1) * kv->page_bytes;
 }
 
 /* ---- Transactions -------------------------------------------------------------------------- */
@@ -178,27 +257,97 @@ static void close_cursors(struct kv_txn *txn)
     }
 }
 
+/* Before a transaction: as much room again as there is data, which is enough for all but the largest batches. */
+static int grow_map(struct kv *kv)
+{
+    uint64_t least = 2 * kv_used_bytes(kv) + MAP_SPARE;
+    size_t size = kv->map_bytes;
+    least = kv->wanted > least ? kv->wanted : least;
+    while (size < least && size < kv->options.map_bytes)
+        size = size * 2 < kv->options.map_bytes ? size * 2 : kv->options.map_bytes;
+    if (size == kv->map_bytes)
+        return 0;
+    if (kv->options.pause)
+        kv->options.pause(kv->options.ctx);
+    int rc = mdb_env_set_mapsize(kv->env, size);
+    if (!rc)
+        kv->map_bytes = size;
+    if (kv->options.resume)
+        kv->options.resume(kv->options.ctx);
+    return rc;
+}
+
+bool kv_can_grow(const struct kv *kv)
+{
+    return kv->wanted > kv->map_bytes && kv->map_bytes < kv->options.map_bytes;
+}
+
 enum tidings_err kv_begin(struct kv *kv, struct kv_txn *txn)
 {
     MDB_txn *handle;
-    int rc = mdb_txn_begin(kv->env, NULL, 0, &handle);
+    int rc = grow_map(kv);
+    kv->used = kv_used_bytes(kv);
+    buf_clear(&kv->changes);
+    if (!rc)
+        rc = mdb_txn_begin(kv->env, NULL, 0, &handle);
     if (rc)
         return translate(rc);
-    *txn = (struct kv_txn){.kv = kv, .handle = handle, .writing = true};
+    *txn = (struct kv_txn){.kv = kv, .handle = handle, .writing = true, .applied = kv->applied};
+    return TIDINGS_OK;
+}
+
+static void put_row(struct kv_txn *txn, enum table table, const struct key *key, const void *value,
+                    size_t n);
+
+/* The image says itself how far it goes. */
+static void put_applied(struct kv_txn *txn, uint64_t number)
+{
+    uint8_t bytes[APPLIED_BYTES];
+    struct key key = key_meta("applied");
+    put_u64(bytes, number);
+    put_row(txn, TABLE_META, &key, bytes, sizeof bytes);
+}
+
+static enum tidings_err log_changes(struct kv_txn *txn)
+{
+    struct kv *kv = txn->kv;
+    if (!kv->options.redo)
+        return TIDINGS_OK;
+    if (kv->changes.failed)
+        return TIDINGS_NO_MEMORY;
+    struct bytes changes = {(const uint8_t *)kv->changes.data, kv->changes.len};
+    return redo_append(kv->options.redo, txn->time_ms, changes);
+}
+
+/* The batch is in the log, and so it has happened; only the image does not show it. */
+static enum tidings_err commit_image(struct kv_txn *txn)
+{
+    int rc = mdb_txn_commit(txn->handle); /* freed whatever the outcome */
+    txn->handle = NULL;
+    if (!rc)
+        txn->kv->applied = txn->applied;
+    else if (txn->kv->options.redo)
+        redo_give_up(txn->kv->options.redo);
+    if (rc)
+        return txn->kv->options.redo ? TIDINGS_UNCERTAIN : translate(rc);
     return TIDINGS_OK;
 }
 
 enum tidings_err kv_commit(struct kv_txn *txn)
 {
-    if (txn->err) {
+    struct kv *kv = txn->kv;
+    bool nothing = kv->options.redo && !kv->changes.len;
+    if (kv->options.redo)
+        txn->applied = kv->applied + 1;
+    if (!nothing)
+        put_applied(txn, txn->applied);
+    enum tidings_err err = txn->err || nothing ? txn->err : log_changes(txn);
+    if (err || nothing) {
         kv_abort(txn);
-        return txn->err;
+        return err;
     }
     close_cursors(txn);
-    /* Freed whatever the outcome. */
-    int rc = mdb_txn_commit(txn->handle);
-    txn->handle = NULL;
-    return translate(rc);
+    return commit_image(txn);
 }
 
 void kv_abort(struct kv_txn *txn)
@@ -363,28 +512,73 @@ bool kv_prev(struct kv_txn *txn, enum table table, struct bytes *key, struct byt
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
+/*
+ * What the transaction may have taken of the file behind its end, at most: copies of the pages on the
+ * way to each row, of which there are no more than there were pages; and pages that were split, which are half full
+ * at least.
+ */
+static uint64_t bytes_taken(const struct kv_txn *txn)
+{
+    uint64_t copies = txn->writes * DEPTH * txn->kv->page_bytes;
+    uint64_t most = txn->kv->used;
+    return (copies < most ? copies : most) + txn->bytes * 9 / 4 +
+           PAGES_COMMIT * txn->kv->page_bytes;
+}
+
+/* What a row may take has a place on the disk before LMDB touches it. */
+static bool has_room(struct kv_txn *txn, size_t value)
+{
+    enum { ROW_HEAD = 16 };
+    struct kv *kv = txn->kv;
+    txn->writes++;
+    txn->bytes += KEY_MAX + value + ROW_HEAD;
+    int rc = take_room(kv, kv->used + bytes_taken(txn));
+    if (rc)
+        kv_fail(txn, translate(rc));
+    return !rc;
+}
+
+static void put_row(struct kv_txn *txn, enum table table, const struct key *key, const void *value,
+                    size_t n)
+{
+    MDB_val k = val_of(key);
+    MDB_val v = {.mv_size = n, .mv_data = (void *)(uintptr_t)value};
+    if (txn->err || !has_room(txn, n))
+        return;
+    int rc = mdb_put(txn->handle, txn->kv->dbi[table], &k, &v, 0);
+    if (rc)
+        kv_fail(txn, translate(rc));
+}
+
+static void note(struct kv_txn *txn, const struct change *change)
+{
+    struct buf *changes = &txn->kv->changes;
+    uint8_t head[CHANGE_HEAD_MAX];
+    if (!txn->kv->options.redo || txn->err)
+        return;
+    buf_append(changes, head, change_encode(change, head));
+    buf_append(changes, change->value.p, change->value.n);
+}
+
 void kv_put(struct kv_txn *txn, enum table table, const struct key *key, const void *value,
             size_t n)
 {
     assert(txn->writing);
-    if (txn->err)
-        return;
-    MDB_val k = val_of(key);
-    MDB_val v = {.mv_size = n, .mv_data = (void *)(uintptr_t)value};
-    int rc = mdb_put(txn->handle, txn->kv->dbi[table], &k, &v, 0);
-    if (rc)
-        kv_fail(txn, translate(rc));
-    txn->writes++;
+    /* First, since the value may lie on a page that is about to change. */
+    note(txn, &(struct change){table, true, *key, {value, n}});
+    put_row(txn, table, key, value, n);
 }
 
 void kv_del(struct kv_txn *txn, enum table table, const struct key *key)
 {
     assert(txn->writing);
-    if (txn->err)
+    if (txn->err || !has_room(txn, 0))
         return;
     MDB_val k = val_of(key);
     int rc = mdb_del(txn->handle, txn->kv->dbi[table], &k, NULL);
-    if (rc && rc != MDB_NOTFOUND)
+    if (rc == MDB_NOTFOUND)
+        return;
+    if (rc)
         kv_fail(txn, translate(rc));
-    txn->writes++;
+    note(txn, &(struct change){.table = table, .key = *key});
 }

@@ -3,6 +3,9 @@
  * The storage under the local engine: ordered tables in one LMDB file, read in snapshots beside one
  * writer. The only file that knows LMDB is kv.c.
  *
+ * The file is an image of what the redo log says (redo.h). Nothing ever syncs it while it is in use: a
+ * commit is durable through the log, and after the machine went down the image is made anew.
+ *
  * A transaction has a sticky error: after a failure every call does nothing and finds nothing, so
  * that the code above reads straight through and checks once. Bytes that a read hands out belong to
  * the transaction: they die with it and, in a write transaction, with the next put or delete.
@@ -16,7 +19,8 @@
 
 #include "tidings.h"
 
-/* table, name in the file, whether rows wanted together lie together */
+/* table, name in the file, whether rows wanted together lie together. The redo log stores the place in
+ * this list: new tables go to its end. */
 #define KV_TABLES(X)               \
     X(META, "meta", true)          \
     X(USER, "user", true)          \
@@ -58,25 +62,53 @@ struct kv_txn {
     void *scanner[TABLE_COUNT]; /* ... and for kv_seek and what follows it */
     bool writing;
     enum tidings_err err;
-    uint64_t writes; /* puts and deletes so far */
+    uint64_t writes;  /* puts and deletes so far */
+    uint64_t bytes;   /* of their rows */
+    int64_t time_ms;  /* of the newest change: the caller's, for the log */
+    uint64_t applied; /* the batch: see kv_applied; without a log the caller's */
 };
 
-/*
- * Opens or makes the file in `dir`, for this process alone (LOCKED if another has it). `readers`
- * bounds the read transactions. On failure *message is a static text.
- */
-enum tidings_err kv_open(const char *dir, size_t map_bytes, unsigned readers, struct kv **kv,
-                         const char **message);
+struct redo;
+
+struct kv_options {
+    const char *path;
+    size_t map_bytes;  /* what the file may grow to */
+    unsigned readers;  /* read transactions at most; 0: alone with it, without a table of readers */
+    struct redo *redo; /* where commits are logged; NULL: nowhere */
+    /* While the file is mapped anew, nobody reads. NULL: there is nobody. */
+    void (*pause)(void *ctx);
+    void (*resume)(void *ctx);
+    void *ctx;
+};
+
+/* Opens or makes the file. On failure *message is a static text. */
+enum tidings_err kv_open(const struct kv_options *options, struct kv **kv, const char **message);
+
+/* Makes the file durable and as short as it can be; true if that worked. Then kv_close. */
+bool kv_settle(struct kv *kv);
+
+/* From now on commits are logged. */
+void kv_log(struct kv *kv, struct redo *redo);
+
+/* The number of the newest batch in the file: the log's record. */
+uint64_t kv_applied(struct kv *kv);
+
 void kv_close(struct kv *kv);
 
 /* Bytes of the data file, pages free for reuse included. */
 uint64_t kv_used_bytes(struct kv *kv);
 
-/* One write transaction at a time. Commit answers the sticky error if there is one; either way, and
- * after an abort, the transaction is gone. A commit that answers OK is durable. */
+/*
+ * One write transaction at a time. Commit answers the sticky error if there is one; either way, and
+ * after an abort, the transaction is gone. OK: it is in the log, and durable if the log syncs every record.
+ * UNCERTAIN: it may be in the log, and nothing can be written any more.
+ */
 enum tidings_err kv_begin(struct kv *kv, struct kv_txn *txn);
 enum tidings_err kv_commit(struct kv_txn *txn);
 void kv_abort(struct kv_txn *txn);
+
+/* Whether what just failed with NO_SPACE would work if it were tried again. */
+bool kv_can_grow(const struct kv *kv);
 
 /* A read transaction is made once and then started and stopped any number of times, on any thread
  * but one at a time. Between start and stop it sees one snapshot. */

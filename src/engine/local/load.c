@@ -4,29 +4,16 @@
 #include "domain/ids.h"
 #include "engine/local/local.h"
 
-enum { FORMAT = 1 };
-
-enum tidings_err load_format(struct local *local, const char **message)
+enum tidings_err load_committed(struct local *local)
 {
     struct kv_txn txn;
-    struct key key = key_meta("format");
-    struct bytes value;
-    uint8_t bytes[4];
     enum tidings_err err = kv_begin(local->kv, &txn);
     if (err)
         return err;
-    bool found = kv_get(&txn, TABLE_META, &key, &value);
-    bool right = found && value.n == sizeof bytes && get_u32(value.p) == FORMAT;
-    if (found) {
-        atomic_store(&local->committed, load_newest(&txn).version);
-        kv_abort(&txn);
-        if (!right)
-            *message = "the data directory has a format that this version does not know";
-        return right ? TIDINGS_OK : TIDINGS_VERSION;
-    }
-    put_u32(bytes, FORMAT);
-    kv_put(&txn, TABLE_META, &key, bytes, sizeof bytes);
-    return kv_commit(&txn);
+    /* If it is damaged, every change will say so; verify can still look. */
+    atomic_store(&local->committed, load_newest(&txn).version);
+    kv_abort(&txn);
+    return TIDINGS_OK;
 }
 
 enum { NEWEST_BYTES = ID_BYTES + 8 };

@@ -102,6 +102,7 @@ static void local_stats(struct engine *engine, struct tidings_stats *stats)
     struct local *local = (struct local *)engine;
     writer_stats(local, stats);
     stats->data_bytes = kv_used_bytes(local->kv);
+    store_stats(local->store, stats);
 }
 
 /* ---- Life ----------------------------------------------------------------------------------- */
@@ -110,7 +111,7 @@ static void release(struct local *local)
 {
     readers_release(&local->readers);
     heads_free(local->heads);
-    kv_close(local->kv);
+    store_close(local->store);
     free(local);
 }
 
@@ -146,14 +147,23 @@ static enum tidings_err load(struct local *local, bool rebuild, const char **mes
 static enum tidings_err start(struct local *local, const struct tidings_options *options,
                               const char **message)
 {
-    size_t map_bytes = (size_t)local->settings.map_mb << 20;
+    struct store_options store = {
+        .dir = options->dir,
+        .settings = &local->settings,
+        .each_second = options->durability == TIDINGS_DURABLE_SECOND,
+        .progress = options->progress,
+        .pause = readers_pause,
+        .resume = readers_resume,
+        .ctx = &local->readers,
+    };
     local->heads = heads_new();
     if (!local->heads)
         return TIDINGS_NO_MEMORY;
-    enum tidings_err err = kv_open(options->dir, map_bytes, (unsigned)local->settings.readers_max,
-                                   &local->kv, message);
-    if (!err)
-        err = load_format(local, message);
+    enum tidings_err err = store_open(&store, &local->store, message);
+    if (!err) {
+        local->kv = local->store->kv;
+        err = load_committed(local);
+    }
     if (!err)
         err = load(local, options->rebuild, message);
     return err ? err : writer_start(local);

@@ -4,7 +4,7 @@
  *
  *     readers.c   a pool of snapshots, taken by whoever wants an answer
  *     writer.c    the one thread that changes anything, in batches
- *     load.c      the data directory's format, and the heads from it
+ *     load.c      what is kept in memory, from the data
  *     verify.c    recomputing what is stored twice
  *     rebuild.c   the authors' lists anew from the posts
  *     local.c     opening, closing, and the engine's table
@@ -15,6 +15,7 @@
 #include <pthread.h>
 
 #include "engine/engine.h"
+#include "engine/local/store.h"
 #include "engine/local/view.h"
 
 /* What an operation takes for itself while it runs; a fan with very many ties takes the most. */
@@ -33,6 +34,8 @@ struct readers {
     pthread_cond_t returned;
     struct snapshot *idle;
     size_t made;
+    size_t out;  /* lent at the moment */
+    bool paused; /* none are lent */
 };
 
 struct writer {
@@ -55,7 +58,8 @@ struct local {
     struct tidings_settings settings;
     int64_t (*clock)(void *ctx);
     void *clock_ctx;
-    struct kv *kv;
+    struct store *store;
+    struct kv *kv; /* the store's */
     struct heads *heads;
     _Atomic uint64_t committed; /* the newest version that is durable: no reader sees a later one */
     struct readers readers;
@@ -69,6 +73,10 @@ int64_t local_now(const struct local *local, const struct tidings_op *op);
 
 void readers_init(struct readers *readers);
 void readers_release(struct readers *readers);
+
+/* Waits until all snapshots are back, and lends none until readers_resume. */
+void readers_pause(void *readers);
+void readers_resume(void *readers);
 
 /* A snapshot of now, its view ready at the operation's time. Waits if all are taken. On failure
  * *snapshot is untouched. */
@@ -91,8 +99,8 @@ void writer_stop(struct local *local);
 
 /* ---- load.c --------------------------------------------------------------------------------- */
 
-/* Marks a new directory with the format's version; VERSION if it has another one. */
-enum tidings_err load_format(struct local *local, const char **message);
+/* Where writing goes on. */
+enum tidings_err load_committed(struct local *local);
 
 /* All heads from the table. */
 enum tidings_err load_heads(struct local *local, const char **message);

@@ -53,8 +53,9 @@ static enum tidings_err snapshot_new(struct local *local, struct snapshot **out)
 static struct snapshot *take_idle(struct readers *readers, size_t most)
 {
     pthread_mutex_lock(&readers->mutex);
-    while (!readers->idle && readers->made >= most)
+    while (readers->paused || (!readers->idle && readers->made >= most))
         pthread_cond_wait(&readers->returned, &readers->mutex);
+    readers->out++;
     struct snapshot *snapshot = readers->idle;
     if (snapshot)
         readers->idle = snapshot->next;
@@ -73,7 +74,30 @@ static void give_back(struct readers *readers, struct snapshot *snapshot)
     } else {
         readers->made--;
     }
-    pthread_cond_signal(&readers->returned);
+    readers->out--;
+    if (readers->paused)
+        pthread_cond_broadcast(&readers->returned);
+    else
+        pthread_cond_signal(&readers->returned);
+    pthread_mutex_unlock(&readers->mutex);
+}
+
+void readers_pause(void *arg)
+{
+    struct readers *readers = arg;
+    pthread_mutex_lock(&readers->mutex);
+    readers->paused = true;
+    while (readers->out)
+        pthread_cond_wait(&readers->returned, &readers->mutex);
+    pthread_mutex_unlock(&readers->mutex);
+}
+
+void readers_resume(void *arg)
+{
+    struct readers *readers = arg;
+    pthread_mutex_lock(&readers->mutex);
+    readers->paused = false;
+    pthread_cond_broadcast(&readers->returned);
     pthread_mutex_unlock(&readers->mutex);
 }
 

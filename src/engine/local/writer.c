@@ -12,7 +12,7 @@
 #include "engine/local/local.h"
 #include "engine/local/ops.h"
 
-enum { SWEEP_LEAST = 64, IDLE_SWEEP_MS = 1000 };
+enum { SWEEP_LEAST = 64, IDLE_SWEEP_MS = 1000, BATCH_BYTES = 16 << 20 };
 
 /* ---- The queue ------------------------------------------------------------------------------ */
 
@@ -39,6 +39,19 @@ void writer_submit(struct local *local, struct tidings_call *call)
         call->done(call);
 }
 
+/* Texts that the operation stores: what makes a batch large. */
+static size_t op_bytes(const struct tidings_op *op)
+{
+    switch (op->kind) {
+    case TIDINGS_OP_PUBLISH:
+        return op->u.publish.body.n;
+    case TIDINGS_OP_EDIT:
+        return op->u.edit.body.n;
+    default:
+        return 0;
+    }
+}
+
 /* Waits for work. True with a batch, empty after a time of idleness; false when it is time to stop.
  */
 static bool take_batch(struct local *local, struct tidings_call **batch, size_t *n)
@@ -55,9 +68,11 @@ static bool take_batch(struct local *local, struct tidings_call **batch, size_t 
     *batch = writer->first;
     *n = 0;
     struct tidings_call *last = NULL;
-    for (; writer->first && *n < local->settings.batch_max; ++*n) {
+    size_t bytes = 0;
+    for (; writer->first && *n < local->settings.batch_max && bytes < BATCH_BYTES; ++*n) {
         last = writer->first;
         writer->first = last->next;
+        bytes += op_bytes(last->op);
     }
     if (last)
         last->next = NULL;
@@ -146,6 +161,13 @@ static uint64_t microseconds(void)
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
+static void count_changes(struct writer *writer, size_t n)
+{
+    pthread_mutex_lock(&writer->mutex);
+    writer->stats.changes += n;
+    pthread_mutex_unlock(&writer->mutex);
+}
+
 static void count_batch(struct writer *writer, size_t n, uint64_t commit_us, uint64_t newest_id)
 {
     pthread_mutex_lock(&writer->mutex);
@@ -194,11 +216,13 @@ static enum tidings_err try_batch(struct local *local, struct tidings_call *batc
             *at_fault = call;
     }
     sweep(local, &view, n);
-    if (!txn.err && !batch && !txn.writes) {
+    if (!txn.err && !txn.writes && view.last_id == newest.id) { /* all were refused */
         kv_abort(&txn);
+        count_changes(&local->writer, n);
         return TIDINGS_OK;
     }
     save_newest(&txn, (struct newest){view.last_id, view.version});
+    txn.time_ms = id_time_ms(view.last_id);
     uint64_t from = microseconds();
     err = kv_commit(&txn);
     if (err) {
@@ -254,7 +278,7 @@ static void run_batch(struct local *local, struct tidings_call *batch, size_t n)
         bool swept = !local->writer.no_sweeping;
         err = try_batch(local, batch, n, &at_fault);
         bool sweeping_failed = swept && local->writer.no_sweeping;
-        again = sweeping_failed;
+        again = sweeping_failed || (err == TIDINGS_NO_SPACE && kv_can_grow(local->kv));
         if (is_about_one(err) && at_fault) {
             take_out(&batch, at_fault);
             complete(at_fault, err);
@@ -273,8 +297,12 @@ static void *writer_main(void *arg)
     struct local *local = arg;
     struct tidings_call *batch;
     size_t n;
-    while (take_batch(local, &batch, &n))
+    while (take_batch(local, &batch, &n)) {
         run_batch(local, batch, n);
+        /* With nothing else to do, at once: nobody waits, and the log says itself if it fails. */
+        redo_sync(local->store->redo, n == 0);
+    }
+    redo_sync(local->store->redo, true);
     return NULL;
 }
 

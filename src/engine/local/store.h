@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The data directory: the lock, the redo log, the base images, the image in use, and the rules of which of them to
+ * trust after what happened.
+ *
+ *     lock        held by the process that has the directory open
+ *     state       the directory's format and id; who wrote data.mdb last, and whether it ended in order
+ *     data.mdb    the image in use: trusted after a clean end, or a crash of the process alone
+ *     log/        the redo log
+ *     snapshots/  base images
+ */
+#ifndef LOCAL_STORE_H
+#define LOCAL_STORE_H
+
+#include <pthread.h>
+
+#include "engine/local/image.h"
+
+struct store_options {
+    const char *dir;
+    const struct tidings_settings *settings;
+    bool each_second;
+    FILE *progress;
+    void (*pause)(void *ctx); /* see kv_options */
+    void (*resume)(void *ctx);
+    void *ctx;
+};
+
+struct store {
+    char dir[PATH_BYTES], log_dir[PATH_BYTES], base_dir[PATH_BYTES];
+    uint8_t id[REDO_ID_BYTES];
+    struct tidings_settings settings;
+    int lock_fd;
+    struct kv *kv;
+    struct redo *redo;
+    uint64_t log_before; /* bytes of log behind the newest base image when it was opened */
+
+    pthread_t keeper;
+    pthread_mutex_t mutex; /* guards what follows */
+    pthread_cond_t wanted;
+    bool keeping;
+    _Atomic bool stopping;
+    unsigned pins;            /* backups under way: nothing is removed */
+    uint64_t based_bytes;     /* redo_bytes when the newest base image was made */
+    uint64_t bases, failures; /* base images made, and not made, since opening */
+};
+
+/* On failure *message is a text that stays until the thread's next store_open. */
+enum tidings_err store_open(const struct store_options *options, struct store **store,
+                            const char **message);
+
+/* Ends in order, unless the log has failed. */
+void store_close(struct store *store);
+
+/* ---- keeper.c: base images and what is too old, on a thread of its own ------------------------- */
+
+bool keeper_start(struct store *store);
+void keeper_stop(struct store *store);
+
+/* What it has to say of itself in tidings_stats. */
+void store_stats(struct store *store, struct tidings_stats *stats);
+
+/* ---- state.c --------------------------------------------------------------------------------- */
+
+enum { STORE_FORMAT = 2, BOOT_BYTES = 64 };
+
+struct state {
+    uint8_t id[REDO_ID_BYTES];
+    char boot[BOOT_BYTES]; /* under which data.mdb was last written; "-" is none */
+    bool is_clean;         /* it ended in order, with this batch */
+    uint64_t number;
+};
+
+/* *found is false if there is none. VERSION if it is of another format, CORRUPT if it is not one. */
+enum tidings_err state_read(const char *dir, struct state *state, bool *found);
+enum tidings_err state_write(const char *dir, const struct state *state);
+
+/* Of this run of the machine; false if it cannot be known. */
+bool state_boot(char boot[BOOT_BYTES]);
+
+/* ---- lock ------------------------------------------------------------------------------------- */
+
+/* Takes the directory for this process: LOCKED if another has it. The descriptor keeps it. */
+enum tidings_err store_lock(const char *dir, int *fd, const char **message);
+
+#endif
