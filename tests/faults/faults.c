@@ -56,10 +56,10 @@ struct trial {
     const struct script *script;
     struct run *run;
     const struct plan *plan;
-    uint64_t newest;  /* the newest id acknowledged, */
-    size_t doubtful;  /* and the change that may have been made since, or SIZE_MAX */
-    size_t heal_at;   /* from this change on nothing fails */
-    bool may_be_open; /* opening may fail */
+    uint64_t newest; /* the newest id acknowledged, */
+    size_t doubtful; /* and the change that may have been made since, or SIZE_MAX */
+    size_t heal_at;  /* from this change on nothing fails */
+    bool reopened;   /* since, and so all is forgotten */
 };
 
 /* What the process that counts tells the others; in shared memory. */
@@ -77,9 +77,9 @@ static bool may_answer(const struct plan *plan, enum tidings_err err)
 }
 
 /* A log that could not be synced must not be trusted again; an image beside it is just not there. */
-static bool is_poisoned(const struct plan *plan)
+static bool is_poisoned(const struct trial *trial)
 {
-    return plan->class == SHIM_SYNC && shim_failed() &&
+    return !trial->reopened && trial->plan->class == SHIM_SYNC && shim_failed() &&
            strncmp(shim_failed_path(), "snapshots", 9) != 0;
 }
 
@@ -114,7 +114,7 @@ static bool change(struct trial *trial, size_t number)
 {
     struct run *run = trial->run;
     const struct model_call *call = &trial->script->calls[number];
-    bool poisoned = is_poisoned(trial->plan);
+    bool poisoned = is_poisoned(trial);
     uint64_t newest;
     atomic_store(&run->clock_ms, call->now_ms);
     run->model.newest_id = trial->newest;
@@ -197,6 +197,7 @@ static bool reopens(struct trial *trial, size_t from)
     shim_heal();
     run->storage_fails = false;
     trial->heal_at = 0;
+    trial->reopened = true;
     return run_open_engine(run) && settle_doubt(trial) && is_whole(trial) &&
            make_changes(trial, from, trial->script->n) && is_whole(trial);
 }

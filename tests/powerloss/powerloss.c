@@ -41,6 +41,7 @@ struct trace {
     uint64_t first;        /* the first mark: what is before was there at the beginning */
     uint64_t *interesting; /* records where something begins, ends or is named */
     size_t n_interesting;
+    bool *seen; /* by number: a page of a map, seen together with those before and after it */
 };
 
 struct point {
@@ -88,6 +89,9 @@ static void index_trace(struct trace *trace, bool from_the_beginning)
     bool begun = from_the_beginning;
     trace->first = 0;
     for (size_t at = 0; (record = next_record(trace, &at, &path, &data)); trace->n++) {
+        if (trace->n % 4096 == 0)
+            trace->seen = realloc(trace->seen, trace->n + 4096);
+        trace->seen[trace->n] = record->kind == TRACE_WRITE && record->length;
         if (!begun && record->kind == TRACE_MARK) {
             begun = true;
             trace->first = trace->n;
@@ -137,6 +141,9 @@ static void choose_points(const struct session *session, struct point *points, s
                 trace->interesting[rng_below(&rng, trace->n_interesting)] + rng_below(&rng, 2);
         point->style = (enum disk_style)rng_below(&rng, DISK_STYLES);
         point->seed = rng_next(&rng);
+        /* The pages of a map in memory are of one moment. */
+        while (point->style == DISK_ALL && point->at < trace->n && trace->seen[point->at])
+            point->at++;
     }
     qsort(points, n, sizeof *points, by_moment);
 }
@@ -330,6 +337,7 @@ static size_t run_session(const struct arguments *arguments, uint64_t seed, size
            failures);
     munmap((void *)(uintptr_t)session->trace.bytes, session->trace.size);
     free(session->trace.interesting);
+    free(session->trace.seen);
     run_close(&session->run);
     if (!arguments->keep && (!failures || arguments->lie))
         script_free(&session->script);

@@ -41,13 +41,13 @@ void trace_write(const struct shim_fd *fd, uint64_t offset, const struct iovec *
                  size_t bytes);
 void trace_zeros(const struct shim_fd *fd, uint64_t offset, uint64_t bytes);
 void trace_size(const struct shim_fd *fd, uint64_t size);
-uint64_t trace_sync(uint64_t ino);
+uint64_t trace_sync(uint64_t ino, const char *path);
 void trace_synced(uint64_t ino, uint64_t offset, uint64_t length, uint64_t begin);
 /* A writable shared map of a file begins or ends. */
 void trace_map(const struct shim_fd *fd, void *at, size_t bytes);
 void trace_unmap(void *at);
-/* What is mapped at an address, and where in the file; false if it is none of the directory's. */
-bool trace_mapped(const void *at, uint64_t *ino, uint64_t *offset);
+/* What is mapped at an address, and where in the file; NULL if it is none of the directory's. */
+const struct shim_fd *trace_mapped(const void *at, uint64_t *offset);
 
 /* fault.c: whether this call fails, and how: an errno, or -1 for half a write. */
 int fault_of(enum shim_class class, const char *path);

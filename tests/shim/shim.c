@@ -524,7 +524,7 @@ static int sync_inside(int fd, int (*real)(int))
     uint64_t ino = shim_fds[fd].ino;
     if (fails(SHIM_SYNC, shim_fds[fd].path))
         return (int)leave(-1);
-    uint64_t begin = trace_sync(ino);
+    uint64_t begin = trace_sync(ino, shim_fds[fd].path);
     shim_unlock();
     int rc = real(fd);
     shim_lock();
@@ -587,14 +587,17 @@ EXPORT int munmap(void *at, size_t n)
 
 EXPORT int msync(void *at, size_t n, int flags)
 {
-    uint64_t ino, offset;
+    uint64_t ino = 0, begin = 0, offset;
     if (!atomic_load(&shim_active) || !(flags & MS_SYNC))
         return REAL(msync)(at, n, flags);
     shim_lock();
-    bool ours = trace_mapped(at, &ino, &offset);
-    if (ours && fails(SHIM_SYNC, "map"))
+    const struct shim_fd *ours = trace_mapped(at, &offset);
+    if (ours && fails(SHIM_SYNC, ours->path))
         return (int)leave(-1);
-    uint64_t begin = ours ? trace_sync(ino) : 0;
+    if (ours) {
+        ino = ours->ino;
+        begin = trace_sync(ino, ours->path);
+    }
     shim_unlock();
     int rc = REAL(msync)(at, n, flags);
     if (!ours || rc)

@@ -8,7 +8,7 @@
  *   - show the program another boot id.
  *
  * It does nothing until it is asked to. What is written through a shared map makes no call: the file is
- * compared with what it was, whenever something is synced, renamed or removed.
+ * compared with what it was, whenever something is synced, and when the program says so.
  *
  * A call that changes files and is not known here ends the program, if it is about these files.
  */
@@ -25,7 +25,7 @@
 enum trace_kind {
     TRACE_MKDIR = 1, /* path, ino */
     TRACE_CREATE,    /* path, ino; an empty file */
-    TRACE_WRITE,     /* ino, offset, data */
+    TRACE_WRITE,     /* ino, offset, data; length 1: through a map, and seen only now */
     TRACE_SIZE,      /* ino, offset: cut or extended to so many bytes */
     TRACE_RENAME,    /* path: from and to, with a NUL between */
     TRACE_LINK,      /* likewise */
@@ -52,6 +52,9 @@ SHIM_API bool shim_record(const char *dir, const char *trace);
 
 /* Puts a mark into the trace, if there is one. */
 SHIM_API void shim_mark(uint64_t a, uint64_t b);
+
+/* Looks for what was written through maps; to be called by the thread that writes. */
+SHIM_API void shim_look(void);
 
 /* ---- Faults --------------------------------------------------------------------------------- */
 

@@ -75,8 +75,11 @@ static void look_at_page(struct map *map, uint64_t offset)
     if (!memcmp(map->seen + offset, page, (size_t)n))
         return;
     memcpy(map->seen + offset, page, (size_t)n);
-    begin_record(&(struct trace_record){
-        .kind = TRACE_WRITE, .ino = map->fd.ino, .offset = offset, .data_bytes = (uint64_t)n});
+    begin_record(&(struct trace_record){.kind = TRACE_WRITE,
+                                        .ino = map->fd.ino,
+                                        .offset = offset,
+                                        .length = 1,
+                                        .data_bytes = (uint64_t)n});
     put(page, (size_t)n);
 }
 
@@ -94,11 +97,27 @@ static void look_at_map(struct map *map)
     }
 }
 
-static void look_at_maps(void)
+/*
+ * A look takes a while. It must be taken by the thread that writes, lest it see one page before a change and another
+ * after the next. Base images are made on a thread of their own: whoever syncs something there looks only there.
+ */
+static void look_at_maps(const char *because_of)
 {
-    for (int i = 0; i < MAPS; i++)
-        if (trace.maps[i].at)
-            look_at_map(&trace.maps[i]);
+    static const char bases[] = "snapshots";
+    bool is_base = !strncmp(because_of, bases, sizeof bases - 1);
+    for (int i = 0; i < MAPS; i++) {
+        struct map *map = &trace.maps[i];
+        if (map->at && is_base == !strncmp(map->fd.path, bases, sizeof bases - 1))
+            look_at_map(map);
+    }
+}
+
+void shim_look(void)
+{
+    shim_lock();
+    if (trace.fd >= 0)
+        look_at_maps("");
+    shim_unlock();
 }
 
 void trace_map(const struct shim_fd *fd, void *at, size_t bytes)
@@ -131,18 +150,17 @@ void trace_unmap(void *at)
     }
 }
 
-bool trace_mapped(const void *at, uint64_t *ino, uint64_t *offset)
+const struct shim_fd *trace_mapped(const void *at, uint64_t *offset)
 {
     for (const struct map *map = trace.maps; map < trace.maps + MAPS; map++) {
         const uint8_t *begin = map->at;
         const uint8_t *byte = at;
         if (begin && byte >= begin && byte < begin + map->bytes) {
-            *ino = map->fd.ino;
             *offset = (uint64_t)(byte - begin);
-            return true;
+            return &map->fd;
         }
     }
-    return false;
+    return NULL;
 }
 
 /* ---- Records ----------------------------------------------------------------------------------- */
@@ -151,7 +169,6 @@ void trace_named(enum trace_kind kind, const char *path, uint64_t ino)
 {
     if (trace.fd < 0)
         return;
-    look_at_maps();
     begin_record(
         &(struct trace_record){.kind = kind, .path_bytes = (uint32_t)strlen(path), .ino = ino});
     put(path, strlen(path));
@@ -161,7 +178,6 @@ void trace_two_names(enum trace_kind kind, const char *from, const char *to)
 {
     if (trace.fd < 0)
         return;
-    look_at_maps();
     begin_record(&(struct trace_record){.kind = kind,
                                         .path_bytes = (uint32_t)(strlen(from) + 1 + strlen(to))});
     put(from, strlen(from) + 1);
@@ -200,11 +216,11 @@ void trace_size(const struct shim_fd *fd, uint64_t size)
         begin_record(&(struct trace_record){.kind = TRACE_SIZE, .ino = fd->ino, .offset = size});
 }
 
-uint64_t trace_sync(uint64_t ino)
+uint64_t trace_sync(uint64_t ino, const char *path)
 {
     if (trace.fd < 0)
         return 0;
-    look_at_maps();
+    look_at_maps(path);
     return begin_record(&(struct trace_record){.kind = TRACE_SYNC, .ino = ino});
 }
 
@@ -218,11 +234,8 @@ void trace_synced(uint64_t ino, uint64_t offset, uint64_t length, uint64_t begin
 void shim_mark(uint64_t a, uint64_t b)
 {
     shim_lock();
-    if (trace.fd >= 0) {
-        if (a % 4 == 0)
-            look_at_maps();
+    if (trace.fd >= 0)
         begin_record(&(struct trace_record){.kind = TRACE_MARK, .offset = a, .length = b});
-    }
     shim_unlock();
 }
 
