@@ -24,7 +24,7 @@
 #include "disk.h"
 #include "powerloss.h"
 
-enum { STATES_A_TRACE = 50, STEPS = 1200, USERS = 8, FAILURES_MAX = 3 };
+enum { STATES_A_TRACE = 50, STEPS = 1200, USERS = 8, FAILURES_MAX = 3, FAT = 30000 };
 
 struct arguments {
     uint64_t seed;
@@ -41,7 +41,9 @@ struct trace {
     uint64_t first;        /* the first mark: what is before was there at the beginning */
     uint64_t *interesting; /* records where something begins, ends or is named */
     size_t n_interesting;
-    bool *seen; /* by number: a page of a map, seen together with those before and after it */
+    size_t segments; /* of the log, begun */
+    size_t images;   /* base images, finished */
+    bool *seen;      /* by number: a page of a map, seen together with those before and after it */
 };
 
 struct point {
@@ -81,6 +83,13 @@ static const struct trace_record *next_record(const struct trace *trace, size_t 
     return *at <= trace->size ? &record : NULL;
 }
 
+static void count_files(struct trace *trace, const struct trace_record *record, const char *path)
+{
+    static const char log[] = "data/log/", base[] = "data/snapshots/";
+    trace->segments += record->kind == TRACE_CREATE && !strncmp(path, log, sizeof log - 1);
+    trace->images += record->kind == TRACE_RENAME && !strncmp(path, base, sizeof base - 1);
+}
+
 static void index_trace(struct trace *trace, bool from_the_beginning)
 {
     const struct trace_record *record;
@@ -92,6 +101,7 @@ static void index_trace(struct trace *trace, bool from_the_beginning)
         if (trace->n % 4096 == 0)
             trace->seen = realloc(trace->seen, trace->n + 4096);
         trace->seen[trace->n] = record->kind == TRACE_WRITE && record->length;
+        count_files(trace, record, path);
         if (!begun && record->kind == TRACE_MARK) {
             begun = true;
             trace->first = trace->n;
@@ -313,6 +323,8 @@ static size_t run_session(const struct arguments *arguments, uint64_t seed, size
     session->arguments = arguments;
     if (!script_make(&session->script, seed, USERS, STEPS, parent))
         return 1;
+    if (seed % 2 == 0)
+        script_fatten(&session->script, FAT);
     run_init(&session->run, session->script.recording, session->dir);
     session->run.outcome->report.n = 0;
     if (!record_trace(session)) {
@@ -332,9 +344,10 @@ static size_t run_session(const struct arguments *arguments, uint64_t seed, size
     disk_free(session->disk);
     free(points);
     size_t failures = session->failures + !whole;
-    printf("%sseed %" PRIu64 ": %zu changes, %" PRIu64 " records, %zu states, %zu failures\n",
-           isatty(STDOUT_FILENO) ? "\r" : "", seed, session->script.n, session->trace.n, states,
-           failures);
+    printf("%sseed %" PRIu64 ": %zu changes, %" PRIu64 " records, %zu segments, %zu images, "
+           "%zu states, %zu failures\n",
+           isatty(STDOUT_FILENO) ? "\r" : "", seed, session->script.n, session->trace.n,
+           session->trace.segments, session->trace.images, states, failures);
     munmap((void *)(uintptr_t)session->trace.bytes, session->trace.size);
     free(session->trace.interesting);
     free(session->trace.seen);

@@ -12,7 +12,7 @@
 #include "model/random.h"
 #include "powerloss.h"
 
-enum { IN_FLIGHT_MAX = 48, SESSIONS = 3 };
+enum { IN_FLIGHT_MAX = 48, SESSIONS = 3, IMAGE_BYTES = 1 << 20, WAITS_MAX = 60 };
 
 struct slot {
     struct tidings_call call;
@@ -30,6 +30,7 @@ struct flight {
     size_t begin; /* those from here ... */
     size_t end;   /* ... to here are in flight */
     atomic_bool over;
+    unsigned waits;
     uint64_t reader_id;
     pthread_t submitter;
 };
@@ -121,6 +122,20 @@ static void *read_on(void *arg)
     return NULL;
 }
 
+/*
+ * Enough of the log has piled up for a base image, which is made within a second or two: goes slowly until
+ * it is there, so that it is made among changes.
+ */
+static void wait_for_image(struct flight *flight)
+{
+    struct tidings_stats stats;
+    tidings_stats(flight->engine, &stats);
+    if (stats.log_bytes < IMAGE_BYTES || flight->waits == WAITS_MAX)
+        return;
+    flight->waits++;
+    usleep(30000);
+}
+
 static void fly(const struct script *script, const struct tidings_options *options, size_t from,
                 size_t to, struct rng *rng)
 {
@@ -130,6 +145,7 @@ static void fly(const struct script *script, const struct tidings_options *optio
     if (err)
         give_up("open", err);
     flight.begin = flight.end = 0;
+    flight.waits = 0;
     flight.submitter = pthread_self();
     flight.reader_id = script->recording->user_ids[0];
     atomic_store(&flight.over, false);
@@ -145,6 +161,7 @@ static void fly(const struct script *script, const struct tidings_options *optio
         while (flight.end - flight.begin >= (wait ? 1 : width))
             land_one(&flight);
         submit(&flight, op, i);
+        wait_for_image(&flight);
     }
     while (flight.begin < flight.end)
         land_one(&flight);

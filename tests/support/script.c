@@ -127,6 +127,27 @@ void script_free(struct script *script)
     free(script->newest);
 }
 
+static void fatten(struct recording *recording, struct tidings_text *body, size_t bytes)
+{
+    char *text = recording_room(recording, body->n + bytes);
+    memcpy(text, body->p, body->n);
+    memset(text + body->n, '.', bytes);
+    *body = (struct tidings_text){text, body->n + bytes};
+}
+
+void script_fatten(struct script *script, size_t bytes)
+{
+    script->recording->settings.body_max = 1 << 20;
+    for (size_t i = 0; i < script->n; i++) {
+        /* The operations are copies of our own. */
+        struct tidings_op *op = (struct tidings_op *)(uintptr_t)script->calls[i].op;
+        if (op->kind == TIDINGS_OP_PUBLISH && op->u.publish.body.p)
+            fatten(script->recording, &op->u.publish.body, bytes);
+        if (op->kind == TIDINGS_OP_EDIT && op->u.edit.body.p)
+            fatten(script->recording, &op->u.edit.body, bytes);
+    }
+}
+
 size_t script_place(const struct script *script, uint64_t newest)
 {
     for (size_t i = 0; i <= script->n; i++)

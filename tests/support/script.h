@@ -28,6 +28,9 @@ bool script_make(struct script *script, uint64_t seed, size_t users, size_t step
                  const char *parent);
 void script_free(struct script *script);
 
+/* Makes every body longer by so many bytes, so that the files grow. Answers and ids do not depend on it. */
+void script_fatten(struct script *script, size_t bytes);
+
 /* The newest id in the run's engine. */
 bool script_newest(struct run *run, uint64_t *id);
 /* How many of the script's changes lead to this newest id; SIZE_MAX if none do. */
