@@ -44,7 +44,7 @@ model: build
 
 ## make crash      kill -9 under 32 clients, again and again: SEED=1 ROUNDS=200
 crash: build
-	@TIDINGS_BIN=$(BUILD)/tidings tests/crash/run --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED))
+	@TIDINGS_BIN=$(BUILD)/tidings tests/support/in-venv tests/crash/crash.py --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED))
 
 ## make faults     every call to the storage fails once, in every way: SEED=1
 faults: build

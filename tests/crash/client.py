@@ -1,25 +1,19 @@
 """A client of the crash test: one connection, one request under way, and the memory of every answer."""
-import asyncio
-import json
 import os
 import random
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "http"))
 
+from support.connection import Connection, Lost  # noqa: E402
 from support.tokens import token  # noqa: E402
 
 from operations import OPERATIONS, VIEWS, State  # noqa: E402
 
-PATIENCE_S = 60
 
-
-class Lost(Exception):
-    """The connection ended before the answer was there."""
-
-
-class Client:
+class Client(Connection):
     def __init__(self, number, seed, secret):
+        super().__init__()
         self.number = number
         self.rng = random.Random(f"{seed} {number}")
         self.state = State(fan=1_000 + number, author=500_000 + number)
@@ -27,36 +21,11 @@ class Client:
         self.tokens = [token(secret, user, ttl=week) for user in (self.state.fan, self.state.author)]
         self.requests = 0
         self.pending = None  # the request that has not been answered, and its key
-        self.streams = None
 
     # ---- HTTP ----
 
-    async def connect(self, port):
-        self.streams = await asyncio.open_connection("127.0.0.1", port)
-
-    def close(self):
-        if self.streams:
-            self.streams[1].transport.abort()
-        self.streams = None
-
-    async def send(self, method, path, body=None, by_author=False, key=None):
-        """Status and answer; Lost if there is none."""
-        reader, writer = self.streams
-        data = b"" if body is None else json.dumps(body).encode()
-        head = [f"{method} {path} HTTP/1.1", "Host: test", "Authorization: Bearer " + self.tokens[by_author],
-                f"Content-Length: {len(data)}"]
-        if body is not None:
-            head.append("Content-Type: application/json")
-        if key:
-            head.append("Idempotency-Key: " + key)
-        try:
-            writer.write("\r\n".join(head).encode() + b"\r\n\r\n" + data)
-            return await asyncio.wait_for(read_answer(reader), PATIENCE_S)
-        except (ConnectionError, asyncio.IncompleteReadError) as error:
-            raise Lost from error
-
     async def get(self, path):
-        status, answer = await self.send("GET", path)
+        status, answer = await self.send("GET", path, None, self.tokens[0])
         assert status == 200, f"GET {path}: {status} {answer}"
         return answer
 
@@ -82,7 +51,8 @@ class Client:
 
     async def ask(self, request, key, repeated):
         operation = request.operation
-        status, answer = await self.send(request.method, request.path, request.body, request.by_author, key)
+        status, answer = await self.send(request.method, request.path, request.body,
+                                         self.tokens[request.by_author], key)
         fine = status == operation.status or (repeated and status == operation.again)
         assert fine, f"{operation.name}: {request.method} {request.path} {request.body}: {status} {answer}"
         operation.apply(self.state, request, answer)
@@ -126,11 +96,3 @@ def difference(found, expected):
     if isinstance(found, set) and isinstance(expected, set):
         return f"missing {sorted(expected - found)[:5]}, too much {sorted(found - expected)[:5]}"
     return f"found {found}, expected {expected}"
-
-
-async def read_answer(reader):
-    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-    status = int(head[0].split(" ")[1])
-    fields = dict(line.lower().split(": ", 1) for line in head[1:] if line)
-    body = await reader.readexactly(int(fields.get("content-length", 0)))
-    return status, json.loads(body) if body else None

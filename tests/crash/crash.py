@@ -100,7 +100,7 @@ class Test:
     async def would_notice(self):
         """Changes something that a client does not know of: it must see that."""
         client = self.clients[0]
-        await client.send("PUT", "/v1/users/me", {"name": "somebody else"})
+        await client.send("PUT", "/v1/users/me", {"name": "somebody else"}, client.tokens[0])
         if not await client.check():
             raise Failure("a change behind a client's back was not noticed: the test proves nothing")
 
