@@ -536,6 +536,46 @@ struct tidings_verify {
  * writing stopped meanwhile. OK if it could look at everything, whatever it found. */
 TIDINGS_API enum tidings_err tidings_verify(struct tidings *engine, struct tidings_verify *verify);
 
+/* ---- Backup, restore, and what the log says ------------------------------------------------- */
+
+/*
+ * A backup is a directory with the newest base image and the log behind it: all that a data directory
+ * needs, and it can be opened as one. Everything acknowledged before the call is in it. The directory
+ * must be new or empty.
+ */
+struct tidings_backup {
+    const char *dest;
+    FILE *progress;  /* a line that is rewritten as it goes on; may be NULL */
+    uint64_t bytes;  /* out: copied */
+    uint64_t batch;  /* out: the newest in it */
+    int64_t time_ms; /* out: and its time */
+};
+
+/* Of an engine that is open, by any thread, while it goes on; or of a data directory, whether a
+ * process uses it or not. On failure *message is a text, as for tidings_open. */
+TIDINGS_API enum tidings_err tidings_backup(struct tidings *engine, struct tidings_backup *backup,
+                                            const char **message);
+TIDINGS_API enum tidings_err tidings_backup_dir(const char *dir, struct tidings_backup *backup,
+                                                const char **message);
+
+/* Makes a data directory out of a backup, or of another data directory, as it was at a moment. */
+struct tidings_restore {
+    const char *from;
+    const char *dir;  /* new or empty */
+    int64_t until_ms; /* what was acknowledged by then, and nothing begun later; 0: everything */
+    bool salvage;     /* if the log is damaged, take what comes before the damage */
+    FILE *progress;
+    uint64_t batch;  /* out: the newest in it */
+    int64_t time_ms; /* out: and its time */
+    char lost[256];  /* out, with salvage: why there is not more; empty if there is all */
+};
+TIDINGS_API enum tidings_err tidings_restore(struct tidings_restore *restore, const char **message);
+
+/* Prints the log of a data directory or a backup: a line for every batch behind `after`, with its
+ * events, and with `rows` a line for every row changed. */
+TIDINGS_API enum tidings_err tidings_print_log(const char *dir, uint64_t after, bool rows, FILE *to,
+                                               const char **message);
+
 /* ---- Text ---------------------------------------------------------------------------------- */
 
 /* A piece of a body: text, or the address of a picture written as [img]address[/img]. */

@@ -41,6 +41,7 @@ prepare_fn prepare_events;
 render_fn render_events;
 
 /* system.c */
-run_fn run_healthz, run_readyz, run_metrics, run_openapi, run_docs, run_status, run_verify;
+run_fn run_healthz, run_readyz, run_metrics, run_openapi, run_docs, run_status, run_verify,
+    run_backup;
 
 #endif

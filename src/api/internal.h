@@ -22,9 +22,9 @@ struct api {
     struct api_config config;
     _Atomic(struct http_server *) server;
     _Atomic bool ready;
-    _Atomic bool verifying;
-    pthread_t verifier; /* whoever set `verifying` may touch these two */
-    bool has_verifier;
+    _Atomic bool working;
+    pthread_t worker; /* whoever set `working` may touch these two */
+    bool has_worker;
     uint64_t started_ms;
     struct api_loop *loops;
 };

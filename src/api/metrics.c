@@ -210,6 +210,13 @@ static void print_engine(struct api *api, struct buf *to)
     single(to, "batches_failed_total", "counter", "Batches that could not be made durable.",
            stats.failures);
     single(to, "data_bytes", "gauge", "Bytes of the data file in use.", stats.data_bytes);
+    single(to, "log_bytes", "gauge", "Bytes of redo log behind the newest base image.",
+           stats.log_bytes);
+    single(to, "snapshots_total", "counter", "Base images made.", stats.snapshots);
+    single(to, "snapshots_failed_total", "counter", "Base images that could not be made.",
+           stats.snapshots_failed);
+    single(to, "read_only", "gauge", "1: the log has failed, nothing can be written.",
+           stats.read_only);
     print_engine_histogram(to, "batch_size", "Changes made durable together.", stats.batch_size, 1,
                            (double)stats.changes);
     print_engine_histogram(to, "commit_seconds", "Time to make a batch durable, syncing included.",

@@ -54,6 +54,7 @@ const struct route routes[] = {
 
     {GET,    "/v1/admin/status",            "getStatus",      ADMIN, 200, NULL,                  NULL,               run_status},
     {POST,   "/v1/admin/verify",            "verify",         ADMIN, 200, NULL,                  NULL,               run_verify},
+    {POST,   "/v1/admin/backup",            "backup",         ADMIN, 201, NULL,                  NULL,               run_backup},
 
     {GET,    "/v1/openapi.json",            "getOpenapi",     PUBLIC, 200, NULL,                 NULL,               run_openapi},
     {GET,    "/docs",                       "getDocs",        PUBLIC, 200, NULL,                 NULL,               run_docs},

@@ -5,6 +5,7 @@
 #define CLI_CLI_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Exit codes of all commands. */
 enum { EXIT_FINE = 0, EXIT_FOUND = 1, EXIT_USAGE = 2, EXIT_BROKEN = 3 };
@@ -13,6 +14,13 @@ int cli_serve(int argc, char **argv);
 int cli_token(int argc, char **argv);
 int cli_routes(int argc, char **argv);
 int cli_verify(int argc, char **argv);
+int cli_backup(int argc, char **argv);
+int cli_restore(int argc, char **argv);
+int cli_log(int argc, char **argv);
 int cli_bench_engine(int argc, char **argv);
+
+/* A time in ms since 1970 as text: 2026-11-15T12:00:00.000Z. */
+enum { TIME_BYTES = 32 };
+const char *time_text(int64_t time_ms, char text[TIME_BYTES]);
 
 #endif

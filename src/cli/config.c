@@ -38,6 +38,11 @@ static void make_table(struct config *config, struct table *table)
     add(table, (struct setting){"data", .text = &config->data, .help = "the data directory"});
     add(table, (struct setting){"listen", .text = &config->listen,
                                 .help = "address to listen on (127.0.0.1:8080)"});
+    add(table, (struct setting){"durability", .text = &config->durability,
+                                .help = "commit: a change is synced before it is acknowledged; "
+                                        "second: once a second (commit)"});
+    add(table, (struct setting){"backup_dir", .text = &config->backup_dir,
+                                .help = "where POST /v1/admin/backup may write backups"});
     add(table, (struct setting){"jwt_keys_file", .text = &config->jwt_keys_file,
                                 .help = "JSON file with the keys of tokens"});
 #define X(name, standard, least, most, text) \
@@ -87,7 +92,8 @@ static void set_defaults(struct config *config, struct table *table)
 {
     struct tidings_options options;
     tidings_options_init(&options);
-    *config = (struct config){.listen = "127.0.0.1:8080", .engine = options.settings};
+    *config = (struct config){
+        .listen = "127.0.0.1:8080", .durability = "commit", .engine = options.settings};
     http_config_init(&config->http);
     for (size_t i = 0; i < table->n; i++)
         if (table->at[i].number)

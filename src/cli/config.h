@@ -21,11 +21,13 @@
     X(stop_timeout_ms, 10000, 0, 600000, "time for requests under way when stopping")
 
 struct config {
-    char *copies[3]; /* texts from the file; see config_release */
+    char *copies[8]; /* texts from the file; see config_release */
     size_t n_copies;
     const char *data;
     const char *listen;
     const char *jwt_keys_file;
+    const char *durability;
+    const char *backup_dir;
     bool dev;
     bool help;
     struct tidings_settings engine;

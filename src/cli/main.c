@@ -14,6 +14,9 @@ static const struct {
     {"token", cli_token, "print a token for a user"},
     {"routes", cli_routes, "print the routes of the API as JSON"},
     {"verify", cli_verify, "recompute every stored count and index of a data directory"},
+    {"backup", cli_backup, "copy a data directory, also of a running server"},
+    {"restore", cli_restore, "make a data directory of a backup, as it was at some moment"},
+    {"log", cli_log, "print what happened, batch by batch"},
     {"bench-engine", cli_bench_engine, "measure the engine on this machine"},
 };
 

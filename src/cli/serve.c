@@ -140,6 +140,9 @@ static bool open_engine(struct server *server)
     tidings_options_init(&options);
     options.dir = server->config.data;
     options.settings = server->config.engine;
+    options.progress = isatty(STDERR_FILENO) ? stderr : NULL;
+    if (!strcmp(server->config.durability, "second"))
+        options.durability = TIDINGS_DURABLE_SECOND;
     enum tidings_err err = tidings_open(&options, &server->tidings, &message);
     if (err)
         log_message(LOG_ERROR, "%s: %s", server->config.data, message);
@@ -181,6 +184,8 @@ static bool start(struct server *server)
         .threads = (unsigned)config->threads,
         .leeway_s = (int64_t)config->jwt_leeway_s,
         .access_log = config->access_log,
+        .durability = config->durability,
+        .backup_dir = config->backup_dir,
     };
     server->api = api_new(&api);
     return server->api && (!config->dev || demo_fill(server->tidings)) && start_http(server);
@@ -250,6 +255,10 @@ static bool complete_config(struct config *config, char *dev_dir)
     }
     if (config->dev && !is_loopback(config->listen)) {
         fprintf(stderr, "tidings: --dev listens on loopback only\n");
+        return false;
+    }
+    if (strcmp(config->durability, "commit") && strcmp(config->durability, "second")) {
+        fprintf(stderr, "tidings: durability must be commit or second\n");
         return false;
     }
     if (config->dev && !config->data) {

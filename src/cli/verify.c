@@ -76,7 +76,7 @@ int cli_verify(int argc, char **argv)
         return EXIT_USAGE;
     }
     char file[PATH_BYTES];
-    snprintf(file, sizeof file, "%s/data.mdb", options.dir);
+    snprintf(file, sizeof file, "%s/state", options.dir);
     if (access(file, F_OK)) {
         fprintf(stderr, "tidings: %s: there is no data there\n", options.dir);
         return EXIT_BROKEN;

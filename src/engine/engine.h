@@ -32,6 +32,10 @@ struct engine_vtable {
     /* See tidings_verify. */
     enum tidings_err (*verify)(struct engine *engine, struct tidings_verify *verify);
 
+    /* See tidings_backup. */
+    enum tidings_err (*backup)(struct engine *engine, struct tidings_backup *backup,
+                               const char **message);
+
     /* Completes what was submitted and frees everything. */
     void (*close)(struct engine *engine);
 };

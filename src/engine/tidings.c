@@ -192,6 +192,12 @@ enum tidings_err tidings_verify(struct tidings *tidings, struct tidings_verify *
     return tidings->engine->vtable->verify(tidings->engine, verify);
 }
 
+enum tidings_err tidings_backup(struct tidings *tidings, struct tidings_backup *backup,
+                                const char **message)
+{
+    return tidings->engine->vtable->backup(tidings->engine, backup, message);
+}
+
 void tidings_close(struct tidings *tidings)
 {
     if (!tidings)

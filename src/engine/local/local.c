@@ -105,6 +105,13 @@ static void local_stats(struct engine *engine, struct tidings_stats *stats)
     store_stats(local->store, stats);
 }
 
+static enum tidings_err local_backup(struct engine *engine, struct tidings_backup *backup,
+                                     const char **message)
+{
+    struct local *local = (struct local *)engine;
+    return store_backup(local->store, backup, message);
+}
+
 /* ---- Life ----------------------------------------------------------------------------------- */
 
 static void release(struct local *local)
@@ -127,6 +134,7 @@ static const struct engine_vtable local_vtable = {
     .answer = local_answer,
     .stats = local_stats,
     .verify = local_verify,
+    .backup = local_backup,
     .close = local_close,
 };
 

@@ -18,19 +18,22 @@
 
 static _Thread_local char last_message[MESSAGE_BYTES];
 
-static enum tidings_err fail(enum tidings_err err, const char **message, const char *text)
+enum tidings_err store_fail(enum tidings_err err, const char **message, const char *text, bool why)
 {
-    snprintf(last_message, sizeof last_message, "%s", text);
+    const char *reason = strerror(errno);
+    snprintf(last_message, sizeof last_message, "%s%s%s", text, why ? ": " : "", why ? reason : "");
     *message = last_message;
     return err;
 }
 
-/* What went wrong with which file, and why. */
-static enum tidings_err fail_with(enum tidings_err err, const char **message, const char *what)
+static enum tidings_err fail(enum tidings_err err, const char **message, const char *text)
 {
-    snprintf(last_message, sizeof last_message, "%s: %s", what, strerror(errno));
-    *message = last_message;
-    return err;
+    return store_fail(err, message, text, false);
+}
+
+static enum tidings_err fail_with(enum tidings_err err, const char **message, const char *text)
+{
+    return store_fail(err, message, text, true);
 }
 
 /* ---- The lock ------------------------------------------------------------------------------- */

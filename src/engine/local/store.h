@@ -45,7 +45,10 @@ struct store {
     uint64_t bases, failures; /* base images made, and not made, since opening */
 };
 
-/* On failure *message is a text that stays until the thread's next store_open. */
+/* Remembers a text until the thread's next failure. With `why`, the reason in errno is behind it. */
+enum tidings_err store_fail(enum tidings_err err, const char **message, const char *text, bool why);
+
+/* On failure *message is a text of store_fail. */
 enum tidings_err store_open(const struct store_options *options, struct store **store,
                             const char **message);
 
@@ -77,6 +80,11 @@ enum tidings_err state_write(const char *dir, const struct state *state);
 
 /* Of this run of the machine; false if it cannot be known. */
 bool state_boot(char boot[BOOT_BYTES]);
+
+/* ---- backup.c -------------------------------------------------------------------------------- */
+
+enum tidings_err store_backup(struct store *store, struct tidings_backup *backup,
+                              const char **message);
 
 /* ---- lock ------------------------------------------------------------------------------------- */
 

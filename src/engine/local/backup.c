@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Backup and restore. Base images never change, and the log only grows, so copying both while a
+ * server writes is safe as long as nothing is removed meanwhile. The file `state` comes last: a
+ * backup without it is not complete.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/local/store.h"
+
+/* What the server keeps beside our files: without it all cursors would be void. */
+static const char seal_key[] = "seal.key";
+
+struct place {
+    char dir[PATH_BYTES], log_dir[PATH_BYTES], base_dir[PATH_BYTES];
+};
+
+static bool place_of(const char *dir, struct place *place)
+{
+    snprintf(place->dir, sizeof place->dir, "%s", dir);
+    return path_join(place->log_dir, dir, "log") && path_join(place->base_dir, dir, "snapshots");
+}
+
+/* ---- The target ----------------------------------------------------------------------------- */
+
+static bool is_empty_dir(const char *path)
+{
+    DIR *stream = opendir(path);
+    bool empty = true;
+    if (!stream)
+        return false;
+    for (struct dirent *entry; (entry = readdir(stream));)
+        empty = empty && (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."));
+    closedir(stream);
+    return empty;
+}
+
+static enum tidings_err make_place(const char *dir, struct place *to, const char **message)
+{
+    if (!place_of(dir, to))
+        return store_fail(TIDINGS_INVALID, message, "the path of the target is too long", false);
+    if (dir_make(to->dir))
+        return store_fail(file_error(), message, "the target directory cannot be made", true);
+    if (!is_empty_dir(to->dir))
+        return store_fail(TIDINGS_INVALID, message, "the target directory is not empty", false);
+    if (dir_make(to->log_dir) || dir_make(to->base_dir))
+        return store_fail(file_error(), message, "the target directory cannot be filled", true);
+    return TIDINGS_OK;
+}
+
+static enum tidings_err copy_seal_key(const char *from, const char *to)
+{
+    char old[PATH_BYTES], copy[PATH_BYTES];
+    struct stat stat;
+    if (!path_join(old, from, seal_key) || !path_join(copy, to, seal_key))
+        return TIDINGS_IO;
+    return lstat(old, &stat) ? TIDINGS_OK : file_copy(old, copy, 0, NULL, NULL);
+}
+
+/* Everything in the directory is in place: now it may be used. */
+static enum tidings_err finish_place(const struct place *to, const uint8_t *id,
+                                     const char **message)
+{
+    struct state state = {.boot = "-"};
+    memcpy(state.id, id, sizeof state.id);
+    if (dir_sync(to->log_dir) || dir_sync(to->base_dir) || state_write(to->dir, &state))
+        return store_fail(file_error(), message, "the target directory cannot be finished", true);
+    return TIDINGS_OK;
+}
+
+static enum tidings_err read_state(const char *dir, struct state *state, const char **message)
+{
+    bool found;
+    enum tidings_err err = state_read(dir, state, &found);
+    if (err == TIDINGS_VERSION)
+        return store_fail(err, message, "the source has a format that this version does not know",
+                          false);
+    if (err)
+        return store_fail(err, message, "the file `state` of the source cannot be read", false);
+    if (!found)
+        return store_fail(TIDINGS_NOT_FOUND, message,
+                          "the source is neither a data directory nor a complete backup", false);
+    return TIDINGS_OK;
+}
+
+/* ---- Backup --------------------------------------------------------------------------------- */
+
+struct copying {
+    const struct place *from, *to;
+    struct tidings_backup *backup;
+    struct progress progress;
+    uint64_t done;
+};
+
+static enum tidings_err copy_one(struct copying *copying, const char *from_dir, const char *to_dir,
+                                 const char *name, uint32_t *crc)
+{
+    char from[PATH_BYTES], to[PATH_BYTES];
+    struct stat stat;
+    if (!path_join(from, from_dir, name) || !path_join(to, to_dir, name))
+        return TIDINGS_IO;
+    enum tidings_err err = file_copy(from, to, 0, crc, NULL);
+    if (!err && !lstat(to, &stat))
+        copying->done += (uint64_t)stat.st_size;
+    progress_tell(&copying->progress, copying->done);
+    return err;
+}
+
+/* The newest base image that is whole; *number is where the log has to begin behind. */
+static enum tidings_err copy_base(struct copying *copying, uint64_t *number)
+{
+    struct base *bases;
+    size_t n;
+    enum tidings_err err = base_list(copying->from->base_dir, &bases, &n);
+    *number = 0;
+    while (!err && n-- && !*number) {
+        char name[BASE_NAME_BYTES], path[PATH_BYTES];
+        uint32_t crc = 0;
+        base_name(&bases[n], name);
+        err = copy_one(copying, copying->from->base_dir, copying->to->base_dir, name, &crc);
+        if (!err && crc == bases[n].crc)
+            *number = bases[n].number;
+        else if (path_join(path, copying->to->base_dir, name))
+            unlink(path);
+    }
+    free(bases);
+    return err;
+}
+
+static enum tidings_err copy_log(struct copying *copying, uint64_t number)
+{
+    uint64_t *firsts;
+    size_t n;
+    enum tidings_err err = redo_segments(copying->from->log_dir, &firsts, &n);
+    for (size_t i = 0; i < n && !err; i++) {
+        char name[SEGMENT_NAME_BYTES];
+        if (i + 1 < n && firsts[i + 1] <= number + 1)
+            continue;
+        segment_name(firsts[i], name);
+        err = copy_one(copying, copying->from->log_dir, copying->to->log_dir, name, NULL);
+    }
+    free(firsts);
+    return err;
+}
+
+static bool go_on(void *ctx, const struct redo_record *record)
+{
+    (void)ctx;
+    (void)record;
+    return true;
+}
+
+/* Reads the log that was copied to its end. */
+static enum tidings_err look_through(struct copying *copying, const uint8_t *id, uint64_t number,
+                                     const char **message)
+{
+    struct redo_scan scan = {
+        .dir = copying->to->log_dir, .id = id, .after = number, .visit = go_on};
+    enum tidings_err err = redo_scan(&scan);
+    if (err)
+        return store_fail(err, message, scan.message, false);
+    copying->backup->batch = scan.end.number;
+    copying->backup->time_ms = scan.end.time_ms;
+    copying->backup->bytes = copying->done;
+    return TIDINGS_OK;
+}
+
+static uint64_t bytes_in(const char *dir)
+{
+    uint64_t sum = 0;
+    DIR *stream = opendir(dir);
+    if (!stream)
+        return 0;
+    for (struct dirent *entry; (entry = readdir(stream));) {
+        char path[PATH_BYTES];
+        struct stat stat;
+        if (path_join(path, dir, entry->d_name) && !lstat(path, &stat) && S_ISREG(stat.st_mode))
+            sum += (uint64_t)stat.st_size;
+    }
+    closedir(stream);
+    return sum;
+}
+
+static enum tidings_err copy_all(const struct place *from, struct tidings_backup *backup,
+                                 const char **message)
+{
+    struct place to;
+    struct state state;
+    uint64_t number;
+    enum tidings_err err = read_state(from->dir, &state, message);
+    if (!err)
+        err = make_place(backup->dest, &to, message);
+    if (err)
+        return err;
+    struct copying copying = {
+        .from = from,
+        .to = &to,
+        .backup = backup,
+        .progress = {.to = backup->progress,
+                     .what = "copying",
+                     .total = bytes_in(from->base_dir) + bytes_in(from->log_dir)},
+    };
+    err = copy_base(&copying, &number);
+    if (!err)
+        err = copy_log(&copying, number);
+    if (!err)
+        err = copy_seal_key(from->dir, to.dir);
+    if (err)
+        return store_fail(err, message, "the backup cannot be written", true);
+    progress_end(&copying.progress);
+    err = look_through(&copying, state.id, number, message);
+    return err ? err : finish_place(&to, state.id, message);
+}
+
+enum tidings_err tidings_backup_dir(const char *dir, struct tidings_backup *backup,
+                                    const char **message)
+{
+    struct place from;
+    if (!place_of(dir, &from))
+        return store_fail(TIDINGS_INVALID, message, "the path of the source is too long", false);
+    return copy_all(&from, backup, message);
+}
+
+static void pin(struct store *store, int delta)
+{
+    pthread_mutex_lock(&store->mutex);
+    store->pins += (unsigned)delta;
+    pthread_mutex_unlock(&store->mutex);
+}
+
+enum tidings_err store_backup(struct store *store, struct tidings_backup *backup,
+                              const char **message)
+{
+    pin(store, +1);
+    enum tidings_err err = tidings_backup_dir(store->dir, backup, message);
+    pin(store, -1);
+    return err;
+}
+
+/* ---- Restore -------------------------------------------------------------------------------- */
+
+/* The earliest moment is that of the oldest base image, unless the log goes back to the beginning. */
+static enum tidings_err check_moment(const struct place *from, int64_t until_ms,
+                                     const char **message)
+{
+    struct base *bases;
+    uint64_t *firsts;
+    size_t n_bases, n_firsts;
+    char text[128];
+    if (base_list(from->base_dir, &bases, &n_bases) ||
+        redo_segments(from->log_dir, &firsts, &n_firsts))
+        return store_fail(TIDINGS_IO, message, "the source cannot be read", true);
+    bool from_the_beginning = !n_bases || (n_firsts && firsts[0] == 1);
+    int64_t earliest_ms = n_bases ? bases[0].time_ms : 0;
+    free(bases);
+    free(firsts);
+    if (from_the_beginning || until_ms >= earliest_ms)
+        return TIDINGS_OK;
+    snprintf(text, sizeof text,
+             "that moment is not kept any more: the earliest is %" PRId64 " (ms since 1970)",
+             earliest_ms);
+    return store_fail(TIDINGS_NOT_FOUND, message, text, false);
+}
+
+static enum tidings_err make_base(struct image_job *job, const struct place *to,
+                                  const char **message)
+{
+    char name[BASE_NAME_BYTES], final[PATH_BYTES];
+    enum tidings_err err = image_make(job);
+    if (err && job->message[0])
+        return store_fail(err, message, job->message, false);
+    if (err)
+        return store_fail(err, message, "the data cannot be restored", true);
+    base_name(&job->made, name);
+    if (!path_join(final, to->base_dir, name) || rename(job->path, final))
+        return store_fail(file_error(), message, "the data cannot be put into its place", true);
+    return TIDINGS_OK;
+}
+
+enum tidings_err tidings_restore(struct tidings_restore *restore, const char **message)
+{
+    struct place from, to;
+    struct state state;
+    char path[PATH_BYTES];
+    int64_t until_ms = restore->until_ms ? restore->until_ms : INT64_MAX;
+    if (!place_of(restore->from, &from))
+        return store_fail(TIDINGS_INVALID, message, "the path of the source is too long", false);
+    enum tidings_err err = read_state(from.dir, &state, message);
+    if (!err)
+        err = check_moment(&from, until_ms, message);
+    if (!err)
+        err = make_place(restore->dir, &to, message);
+    if (err || !path_join(path, to.base_dir, "unfinished"))
+        return err ? err : TIDINGS_INVALID;
+    struct image_job job = {
+        .log_dir = from.log_dir,
+        .base_dir = from.base_dir,
+        .id = state.id,
+        .path = path,
+        .map_bytes = SIZE_MAX / 4,
+        .number = UINT64_MAX,
+        .time_ms = until_ms,
+        .salvage = restore->salvage,
+        .progress = restore->progress,
+    };
+    err = make_base(&job, &to, message);
+    if (!err && copy_seal_key(from.dir, to.dir))
+        err = store_fail(file_error(), message, "seal.key cannot be copied", true);
+    /* From here on it has a history of its own. */
+    if (!err && getrandom(state.id, sizeof state.id, 0) != sizeof state.id)
+        err = store_fail(TIDINGS_IO, message, "no random numbers", true);
+    restore->batch = job.made.number;
+    restore->time_ms = job.made.time_ms;
+    snprintf(restore->lost, sizeof restore->lost, "%s", job.message);
+    return err ? err : finish_place(&to, state.id, message);
+}
