@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -179,10 +180,9 @@ static void drop_ballast(const char *dir)
 
 /* ---- Scenes ------------------------------------------------------------------------------------- */
 
-static void begin(const char *name, const char *dir, uint64_t map_mb)
+static void choose(const char *dir, uint64_t map_mb)
 {
     static char data[SCRIPT_PATH];
-    scene = name;
     script_path(data, "%s/data", dir);
     tidings_options_init(&options);
     options.dir = data;
@@ -190,6 +190,12 @@ static void begin(const char *name, const char *dir, uint64_t map_mb)
     script_set(&options.settings, "log_segment_mb", 1);
     script_set(&options.settings, "snapshot_log_mb", 4);
     tidings_answer_init(&answer);
+}
+
+static void begin(const char *name, const char *dir, uint64_t map_mb)
+{
+    scene = name;
+    choose(dir, map_mb);
     open_engine();
     follow();
 }
@@ -219,43 +225,40 @@ static void full_disk(const char *dir)
     end(posts);
 }
 
+/* Fills the disk and ends without closing; the number of posts is left in *posts. */
+static _Noreturn void fill_and_die(const char *dir, uint64_t *posts)
+{
+    begin(scene, dir, 1024);
+    *posts = fill(0);
+    expect_posts("full", *posts);
+    *posts = try_more(*posts, 50);
+    _exit(EXIT_SUCCESS);
+}
+
 static void crash_when_full(const char *dir)
 {
-    char path[SCRIPT_PATH];
     const char *message;
-    script_path(path, "%s/posts", dir);
+    int status;
+    uint64_t *posts =
+        mmap(NULL, sizeof *posts, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     put_ballast(dir);
     scene = "a crash on a full disk";
     fflush(NULL);
     pid_t pid = fork();
-    if (pid == 0) {
-        begin(scene, dir, 1024);
-        uint64_t n = fill(0);
-        expect_posts("full", n);
-        n = try_more(n, 50);
-        drop_ballast(dir); /* the number needs room as well */
-        FILE *file = fopen(path, "w");
-        if (!file || fprintf(file, "%" PRIu64, n) < 0 || fclose(file))
-            fail("posts", 0, n);
-        _exit(EXIT_SUCCESS);
-    }
-    int status;
+    if (pid == 0)
+        fill_and_die(dir, posts);
     if (waitpid(pid, &status, 0) != pid || status)
         fail("the process that crashes", 0, (uint64_t)status);
-    FILE *file = fopen(path, "r");
-    uint64_t n = 0;
-    if (!file || fscanf(file, "%" SCNu64, &n) != 1)
-        fail("posts", 1, 0);
-    fclose(file);
-    script_path(path, "%s/data", dir);
-    tidings_options_init(&options);
-    options.dir = path;
-    options.settings.map_mb = 1024;
-    tidings_answer_init(&answer);
-    expect("opening", TIDINGS_OK, tidings_open(&options, &engine, &message));
-    expect_posts("after the crash", n);
-    n = publish_all(n, 20);
-    end(n);
+    choose(dir, 1024);
+    enum tidings_err err = tidings_open(&options, &engine, &message);
+    if (err) {
+        expect("opening on a full disk", TIDINGS_NO_SPACE, err);
+        drop_ballast(dir);
+        open_engine();
+    }
+    drop_ballast(dir);
+    expect_posts("after the crash", *posts);
+    end(publish_all(*posts, 20));
 }
 
 static void full_map(const char *dir)

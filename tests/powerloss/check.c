@@ -64,12 +64,9 @@ static bool recovers(const struct script *script, struct run *run, const struct 
 void check(const struct script *script, struct run *run, const char *dir,
            const struct expectation *e)
 {
-    char boot_id[SCRIPT_PATH];
     alarm(PATIENCE_S);
-    if (!e->same_boot) {
-        script_path(boot_id, "%s/boot_id", script->dir);
-        shim_boot_id(boot_id);
-    }
+    if (!e->same_boot)
+        script_another_boot(script);
     run->options.dir = dir;
     run->options.settings = script->recording->settings;
     use_small_files(&run->options.settings);

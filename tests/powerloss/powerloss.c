@@ -43,6 +43,7 @@ struct trace {
     size_t n_interesting;
     size_t segments; /* of the log, begun */
     size_t images;   /* base images, finished */
+    size_t removed;  /* segments and images that nobody needed any more */
     bool *seen;      /* by number: a page of a map, seen together with those before and after it */
 };
 
@@ -87,6 +88,9 @@ static void count_files(struct trace *trace, const struct trace_record *record, 
 {
     static const char log[] = "data/log/", base[] = "data/snapshots/";
     trace->segments += record->kind == TRACE_CREATE && !strncmp(path, log, sizeof log - 1);
+    trace->removed +=
+        record->kind == TRACE_UNLINK && memmem(path, record->path_bytes, ".", 1) &&
+        (!strncmp(path, log, sizeof log - 1) || !strncmp(path, base, sizeof base - 1));
     trace->images += record->kind == TRACE_RENAME && !strncmp(path, base, sizeof base - 1);
 }
 
@@ -258,17 +262,6 @@ static bool prepare(struct session *session, size_t n)
     return true;
 }
 
-static void write_boot_id(const struct session *session)
-{
-    char path[SCRIPT_PATH];
-    script_path(path, "%s/boot_id", session->script.dir);
-    FILE *file = fopen(path, "w");
-    if (file) {
-        fputs("00000000-1111-4222-8333-444444444444\n", file);
-        fclose(file);
-    }
-}
-
 static bool record_trace(struct session *session)
 {
     size_t from = session->arguments->fresh ? 0 : session->script.n / 4;
@@ -277,7 +270,7 @@ static bool record_trace(struct session *session)
     script_path(session->dir, "%s/data", root);
     script_path(session->trace_path, "%s/trace", session->script.dir);
     script_make_dir(root);
-    write_boot_id(session);
+    script_boot_id(&session->script);
     if (!session->arguments->fresh && !prepare(session, from))
         return false;
     fflush(NULL);
@@ -345,9 +338,10 @@ static size_t run_session(const struct arguments *arguments, uint64_t seed, size
     free(points);
     size_t failures = session->failures + !whole;
     printf("%sseed %" PRIu64 ": %zu changes, %" PRIu64 " records, %zu segments, %zu images, "
-           "%zu states, %zu failures\n",
+           "%zu removed, %zu states, %zu failures\n",
            isatty(STDOUT_FILENO) ? "\r" : "", seed, session->script.n, session->trace.n,
-           session->trace.segments, session->trace.images, states, failures);
+           session->trace.segments, session->trace.images, session->trace.removed, states,
+           failures);
     munmap((void *)(uintptr_t)session->trace.bytes, session->trace.size);
     free(session->trace.interesting);
     free(session->trace.seen);

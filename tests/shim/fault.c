@@ -23,7 +23,7 @@ int fault_of(enum shim_class class, const char *path)
         return 0;
     if (!state.failed++)
         snprintf(state.path, sizeof state.path, "%s", path);
-    return fault->error ? fault->error : -1;
+    return fault->error && !(fault->half && number == fault->first) ? fault->error : -1;
 }
 
 void shim_heal(void)

@@ -71,6 +71,7 @@ struct shim_fault {
     uint64_t first; /* the calls of this class that fail: from this one on, counted from 1 ... */
     uint64_t count; /* ... so many */
     int error;      /* 0: a write writes only half; of other classes nothing fails */
+    bool half;      /* the first of them, a write, does half of its work before the others fail */
 };
 
 /* From now on calls on what is in `dir` are counted and fail as told. */

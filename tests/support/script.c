@@ -11,6 +11,7 @@
 
 #include "model/generate.h"
 #include "model/render.h"
+#include "shim/shim.h"
 
 /* What a change points to and the run does not keep. */
 struct kept {
@@ -169,6 +170,27 @@ void script_advance(const struct script *script, struct run *run, size_t from, s
 int64_t script_time(const struct script *script, size_t at)
 {
     return script->calls[at < script->n ? at : script->n - 1].now_ms;
+}
+
+static void boot_id_path(const struct script *script, char path[SCRIPT_PATH])
+{
+    script_path(path, "%s/boot_id", script->dir);
+}
+
+void script_boot_id(const struct script *script)
+{
+    char path[SCRIPT_PATH];
+    boot_id_path(script, path);
+    FILE *file = fopen(path, "w");
+    if (!file || fputs("00000000-1111-4222-8333-444444444444\n", file) < 0 || fclose(file))
+        abort();
+}
+
+void script_another_boot(const struct script *script)
+{
+    char path[SCRIPT_PATH];
+    boot_id_path(script, path);
+    shim_boot_id(path);
 }
 
 void script_set(struct tidings_settings *settings, const char *name, uint64_t value)

@@ -40,6 +40,10 @@ void script_advance(const struct script *script, struct run *run, size_t from, s
 /* The time of a change. */
 int64_t script_time(const struct script *script, size_t at);
 
+/* Writes a boot id that is not this machine's; from then on a process can be shown it. */
+void script_boot_id(const struct script *script);
+void script_another_boot(const struct script *script);
+
 /* Sets a setting by its name; nothing happens if there is none of that name. */
 void script_set(struct tidings_settings *settings, const char *name, uint64_t value);
 
