@@ -69,6 +69,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
         .seal_secret = secret,
         .seal_secret_n = sizeof secret - 1,
         .threads = 1,
+        .durability = "commit",
     };
     world.api = api_new(&config);
     CHECK(world.api && config.keys);

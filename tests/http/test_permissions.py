@@ -15,6 +15,7 @@ BODIES = {
     "editPost": lambda w: {"title": "edited"},
     "markRead": lambda w: {"post_ids": [w["post"]]},
     "markUnread": lambda w: {"post_ids": [w["post"]]},
+    "backup": lambda w: {"name": "b"},
 }
 QUERIES = {"relationStatus": "?user_id=5"}
 WHO = ["no token", "bad token", "user", "other user", "service", "service for user", "admin", "user for other",
@@ -69,6 +70,8 @@ def expected(route, who):
         return 404
     if name in ("follow", "unfollow") and who == "user":
         return 400  # oneself
+    if name == "backup":
+        return 409  # there is nowhere to write to
     return good
 
 
