@@ -4,11 +4,14 @@
  * that the disk may be in if the power fails at some moment, and recovers each of them: everything
  * acknowledged before the moment is there, nothing is half-done, and the engine goes on rightly.
  *
- *   powerloss [--seed N] [--states N] [--fresh] [--lie] [--keep]
+ *   powerloss [--seed N] [--states N] [--lie] [--keep]
  *
- * --fresh begins with an empty directory, rather than with one that was closed in order. With --lie the
- * disk says that it has synced and has not, from the middle of the trace on: then the run must find
- * something, or it fails. Threads make every run a little different; what failed is left where it is.
+ * Every other trace begins with an empty directory, the others with one that was closed in order; half of
+ * them have long bodies, so that the log is rolled and base images are made.
+ *
+ * With --lie the disk says that it has synced and has not, from the middle of the trace on: then the run
+ * must find something, or it fails. Threads make every run a little different; what failed is left where
+ * it is.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,12 +27,18 @@
 #include "disk.h"
 #include "powerloss.h"
 
-enum { STATES_A_TRACE = 50, STEPS = 1200, USERS = 8, FAILURES_MAX = 3, FAT = 30000 };
+enum {
+    STATES_A_TRACE = 50,
+    STEPS = 1200,
+    USERS = 8,
+    FAILURES_MAX = 3,
+    FAT = 30000,
+    BEGINNING = 100
+};
 
 struct arguments {
     uint64_t seed;
     size_t states;
-    bool fresh;
     bool lie;
     bool keep;
 };
@@ -56,6 +65,7 @@ struct point {
 /* Everything about one trace. */
 struct session {
     const struct arguments *arguments;
+    bool fresh; /* the directory is not there to begin with */
     struct script script;
     struct run run;
     struct trace trace;
@@ -141,7 +151,7 @@ static int by_moment(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Half of them anywhere, half next to where something begins or ends. */
+/* Half of them anywhere, half next to where something begins or ends; in a fresh directory many at once. */
 static void choose_points(const struct session *session, struct point *points, size_t n)
 {
     const struct trace *trace = &session->trace;
@@ -153,6 +163,8 @@ static void choose_points(const struct session *session, struct point *points, s
         if (rng_percent(&rng, 50))
             point->at =
                 trace->interesting[rng_below(&rng, trace->n_interesting)] + rng_below(&rng, 2);
+        if (session->fresh && rng_percent(&rng, 20))
+            point->at = rng_below(&rng, BEGINNING);
         point->style = (enum disk_style)rng_below(&rng, DISK_STYLES);
         point->seed = rng_next(&rng);
         /* The pages of a map in memory are of one moment. */
@@ -264,14 +276,14 @@ static bool prepare(struct session *session, size_t n)
 
 static bool record_trace(struct session *session)
 {
-    size_t from = session->arguments->fresh ? 0 : session->script.n / 4;
+    size_t from = session->fresh ? 0 : session->script.n / 4;
     char root[SCRIPT_PATH];
     script_path(root, "%s/root", session->script.dir);
     script_path(session->dir, "%s/data", root);
     script_path(session->trace_path, "%s/trace", session->script.dir);
     script_make_dir(root);
     script_boot_id(&session->script);
-    if (!session->arguments->fresh && !prepare(session, from))
+    if (!session->fresh && !prepare(session, from))
         return false;
     fflush(NULL);
     pid_t pid = fork();
@@ -279,7 +291,7 @@ static bool record_trace(struct session *session)
         workload(&session->script, session->dir, session->trace_path, from);
     session->submitted = session->acknowledged = from;
     return script_wait(pid, &session->run.outcome->report) &&
-           load_trace(&session->trace, session->trace_path, session->arguments->fresh);
+           load_trace(&session->trace, session->trace_path, session->fresh);
 }
 
 /* The trace has seen everything, if the disk with all of it is as the directory is now. */
@@ -316,7 +328,8 @@ static size_t run_session(const struct arguments *arguments, uint64_t seed, size
     session->arguments = arguments;
     if (!script_make(&session->script, seed, USERS, STEPS, parent))
         return 1;
-    if (seed % 2 == 0)
+    session->fresh = seed % 2;
+    if (seed % 4 == 0 || seed % 4 == 3)
         script_fatten(&session->script, FAT);
     run_init(&session->run, session->script.recording, session->dir);
     session->run.outcome->report.n = 0;
@@ -355,17 +368,17 @@ static size_t run_session(const struct arguments *arguments, uint64_t seed, size
 static bool parse(struct arguments *arguments, int argc, char **argv)
 {
     static const struct option flags[] = {
-        {"seed", required_argument, NULL, 's'}, {"states", required_argument, NULL, 'n'},
-        {"fresh", no_argument, NULL, 'f'},      {"lie", no_argument, NULL, 'l'},
-        {"keep", no_argument, NULL, 'k'},       {0},
+        {"seed", required_argument, NULL, 's'},
+        {"states", required_argument, NULL, 'n'},
+        {"lie", no_argument, NULL, 'l'},
+        {"keep", no_argument, NULL, 'k'},
+        {0},
     };
     for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
         if (flag == 's')
             arguments->seed = strtoull(optarg, NULL, 10);
         else if (flag == 'n')
             arguments->states = strtoull(optarg, NULL, 10);
-        else if (flag == 'f')
-            arguments->fresh = true;
         else if (flag == 'l')
             arguments->lie = true;
         else if (flag == 'k')
@@ -383,7 +396,7 @@ int main(int argc, char **argv)
     size_t failures = 0;
     arguments.seed = (uint64_t)time(NULL) * 1000 + (uint64_t)getpid() % 1000;
     if (!parse(&arguments, argc, argv)) {
-        fprintf(stderr, "usage: powerloss [--seed N] [--states N] [--fresh] [--lie] [--keep]\n");
+        fprintf(stderr, "usage: powerloss [--seed N] [--states N] [--lie] [--keep]\n");
         return 2;
     }
     script_temporary(parent, "powerloss");
