@@ -15,7 +15,7 @@
 
 #include "internal.h"
 
-enum { PAGE = 4096, MAPS = 16 };
+enum { PAGE = 4096, MAPS = 16, CHUNK = 1 << 18 };
 
 /* A file that is written through a map, and its pages as they were last seen. */
 struct map {
@@ -65,22 +65,31 @@ static void grow(struct map *map, size_t bytes)
     map->seen_bytes = bytes;
 }
 
-static void look_at_page(struct map *map, uint64_t offset)
+static void look_at_page(struct map *map, uint64_t offset, const uint8_t *page, size_t n)
 {
-    uint8_t page[PAGE];
-    ssize_t n = pread(map->reader, page, PAGE, (off_t)offset);
-    if (n <= 0)
+    if (!memcmp(map->seen + offset, page, n))
         return;
-    grow(map, offset + PAGE);
-    if (!memcmp(map->seen + offset, page, (size_t)n))
-        return;
-    memcpy(map->seen + offset, page, (size_t)n);
-    begin_record(&(struct trace_record){.kind = TRACE_WRITE,
-                                        .ino = map->fd.ino,
-                                        .offset = offset,
-                                        .length = 1,
-                                        .data_bytes = (uint64_t)n});
-    put(page, (size_t)n);
+    memcpy(map->seen + offset, page, n);
+    begin_record(&(struct trace_record){
+        .kind = TRACE_WRITE, .ino = map->fd.ino, .offset = offset, .length = 1, .data_bytes = n});
+    put(page, n);
+}
+
+/* The part of the file from `from`, which is where a page begins, to `to`. */
+static void look_at_part(struct map *map, uint64_t from, uint64_t to)
+{
+    static uint8_t chunk[CHUNK];
+    while (from < to) {
+        size_t want = to - from < CHUNK ? (size_t)(to - from) : CHUNK;
+        ssize_t have = pread(map->reader, chunk, want, (off_t)from);
+        if (have <= 0)
+            return;
+        size_t n = (size_t)have;
+        grow(map, from + CHUNK);
+        for (size_t at = 0; at < n; at += PAGE)
+            look_at_page(map, from + at, chunk + at, n - at < PAGE ? n - at : PAGE);
+        from += n;
+    }
 }
 
 /* Holes have not been touched. */
@@ -92,8 +101,7 @@ static void look_at_map(struct map *map)
         if (from < 0)
             return;
         at = lseek(map->reader, from, SEEK_HOLE);
-        for (off_t page = from & ~(off_t)(PAGE - 1); page < at; page += PAGE)
-            look_at_page(map, (uint64_t)page);
+        look_at_part(map, (uint64_t)from & ~(uint64_t)(PAGE - 1), (uint64_t)at);
     }
 }
 
