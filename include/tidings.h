@@ -41,23 +41,27 @@ extern "C" {
  * UNCERTAIN, where it may have or the answer could not be made, and DELETED, if the post was deleted
  * between the change and the answer.
  */
-#define TIDINGS_ERRORS(X)                                                           \
-    X(OK, "ok", "done")                                                             \
-    X(INVALID, "invalid", "an argument is missing, malformed or out of range")      \
-    X(NOT_FOUND, "not_found", "there is no such thing")                             \
-    X(DELETED, "deleted", "it has been deleted")                                    \
-    X(FORBIDDEN, "forbidden", "the acting user may not do this")                    \
-    X(FOLLOWING_LIMIT, "following_limit", "the user follows as many as one may")    \
-    X(RATE_LIMITED, "rate_limited", "too fast; try again later")                    \
-    X(BUSY, "busy", "too many changes are waiting; try again later")                \
-    X(NO_SPACE, "no_space", "the storage is full; reading goes on")                 \
-    X(IO, "io_error", "the storage failed")                                         \
-    X(CORRUPT, "corrupt", "the stored data is damaged; run verify")                 \
-    X(LOCKED, "locked", "another process uses this data directory")                 \
-    X(VERSION, "version", "the data was written by another version of the format")  \
-    X(NO_MEMORY, "no_memory", "out of memory")                                      \
-    X(KEY_REUSED, "key_reused", "this idempotency key was used for something else") \
-    X(UNCERTAIN, "uncertain", "whether the change was made is not known")           \
+#define TIDINGS_ERRORS(X)                                                                    \
+    X(OK, "ok", "done")                                                                      \
+    X(INVALID, "invalid", "an argument is missing, malformed or out of range")               \
+    X(NOT_FOUND, "not_found", "there is no such thing")                                      \
+    X(DELETED, "deleted", "it has been deleted")                                             \
+    X(FORBIDDEN, "forbidden", "the acting user may not do this")                             \
+    X(FOLLOWING_LIMIT, "following_limit", "the user follows as many as one may")             \
+    X(SUBSCRIPTION_LIMIT, "subscription_limit", "the user subscribes to as many as one may") \
+    X(READING_LIMIT, "reading_limit", "the user keeps as many reading positions as one may") \
+    X(STORY_LIMIT, "story_limit", "the story has as many scenes as one may have")            \
+    X(WEBHOOK_LIMIT, "webhook_limit", "there are as many webhooks as there may be")          \
+    X(RATE_LIMITED, "rate_limited", "too fast; try again later")                             \
+    X(BUSY, "busy", "too many changes are waiting; try again later")                         \
+    X(NO_SPACE, "no_space", "the storage is full; reading goes on")                          \
+    X(IO, "io_error", "the storage failed")                                                  \
+    X(CORRUPT, "corrupt", "the stored data is damaged; run verify")                          \
+    X(LOCKED, "locked", "another process uses this data directory")                          \
+    X(VERSION, "version", "the data was written by another version of the format")           \
+    X(NO_MEMORY, "no_memory", "out of memory")                                               \
+    X(KEY_REUSED, "key_reused", "this idempotency key was used for something else")          \
+    X(UNCERTAIN, "uncertain", "whether the change was made is not known")                    \
     X(CLOSED, "closed", "the engine is shutting down")
 
 enum tidings_err {
@@ -84,6 +88,26 @@ TIDINGS_API const char *tidings_err_text(enum tidings_err err);
     X(body_max, 65536, 1, 1048576, "bytes in a body")                                       \
     X(excerpt_max, 140, 0, 1000, "characters of the body shown in lists")                   \
     X(mark_max, 500, 1, 10000, "posts marked by id in one operation")                       \
+    X(react_burst, 600, 1, 1000000, "reactions set and removed a user may make in one go")  \
+    X(react_refill_ms, 100, 1, 86400000, "milliseconds until one of them is given back")    \
+    X(comment_burst, 60, 1, 1000000, "comments a user may write in one go")                 \
+    X(comment_refill_ms, 1000, 1, 86400000, "milliseconds until one is given back")         \
+    X(comment_max, 4000, 1, 100000, "characters in a comment")                              \
+    X(fold_down, 3, 1, 1000000, "downvotes without which no comment folds")                 \
+    X(fold_percent, 200, 0, 1000000, "downvotes per 100 likes, plus one, that fold")        \
+    X(hot_like, 3, 0, 1000, "what a like adds to a post's heat")                            \
+    X(hot_fav, 4, 0, 1000, "what a favourite adds to a post's heat")                        \
+    X(hot_comment, 5, 0, 1000, "what a visible comment adds to a post's heat")              \
+    X(hot_comment_like, 2, 0, 1000, "what a like adds to a comment's heat")                 \
+    X(hot_comment_reply, 3, 0, 1000, "what a visible reply adds to a comment's heat")       \
+    X(hot_comment_down, 4, 0, 1000, "what a downvote takes from a comment's heat")          \
+    X(hot_half_life_hours, 0, 0, 87600, "hours in which a post's heat halves; 0: never")    \
+    X(scenes_max, 10000, 1, 1000000, "scenes of a story")                                   \
+    X(messages_max, 1000, 1, 10000, "messages of a scene")                                  \
+    X(message_max, 4000, 1, 100000, "characters in a message")                              \
+    X(reading_max, 10000, 1, 1000000, "stories a user's reading positions are kept of")     \
+    X(subscriptions_max, 5000, 1, 1000000, "stories a user may subscribe to")               \
+    X(webhooks_max, 64, 1, 1000, "webhooks there may be")                                   \
     X(page_default, 20, 1, 1000, "rows on a page when no limit is given")                   \
     X(page_max, 100, 1, 1000, "rows on a page at most")                                     \
     X(event_days, 14, 1, 3650, "days an event is kept")                                     \
@@ -115,10 +139,17 @@ struct tidings_options {
     struct tidings_settings settings;
     enum tidings_durability durability;
     FILE *progress; /* a line that is rewritten while a long recovery goes on; may be NULL */
-    bool rebuild;   /* make the authors' lists anew from their posts, if they are damaged */
+    /* Keep to the rules of folding and heat that are in force, whatever `settings` say of them: for a
+     * tool that only looks. Otherwise opening with other rules judges and orders everything anew. */
+    bool as_stored;
+    bool rebuild; /* make the authors' lists anew from their posts, if they are damaged */
     /* The time in ms since 1970; NULL is the system's clock. Called from any thread. */
     int64_t (*clock)(void *ctx);
     void *clock_ctx;
+    /* Told when the stored data contradicts itself; NULL: nobody is. Static text. Must be quick: it
+     * runs on the writer thread. */
+    void (*fault)(void *ctx, const char *text);
+    void *fault_ctx;
 };
 
 /* Defaults for all but `dir`. */
@@ -137,6 +168,19 @@ enum tidings_role { TIDINGS_ROLE_USER, TIDINGS_ROLE_SERVICE, TIDINGS_ROLE_ADMIN 
 enum tidings_post_kind { TIDINGS_NOTE = 1, TIDINGS_ACTIVITY, TIDINGS_STORY };
 
 enum tidings_filter { TIDINGS_ALL, TIDINGS_UNREAD, TIDINGS_READ };
+
+enum tidings_reaction { TIDINGS_LIKE = 1, TIDINGS_FAV, TIDINGS_DOWNVOTE };
+
+/* What a reaction is on. Posts take LIKE and FAV, comments LIKE and DOWNVOTE. */
+enum tidings_target { TIDINGS_TARGET_POST = 1, TIDINGS_TARGET_COMMENT };
+
+enum tidings_sort { TIDINGS_HOT, TIDINGS_NEW, TIDINGS_OLD };
+
+enum tidings_comment_status {
+    TIDINGS_COMMENT_VISIBLE = 1,
+    TIDINGS_COMMENT_HIDDEN, /* folded by votes, or hidden by a moderator */
+    TIDINGS_COMMENT_DELETED
+};
 
 /* Where a list goes on; {0, 0} is its beginning in an operation and its end in an answer. */
 struct tidings_cursor {
@@ -164,34 +208,99 @@ struct tidings_page {
  *   MARK_UNREAD      post_ids
  *   HISTORY_DELETE, HISTORY_CLEAR
  *   STATUS .. EVENTS read only
+ *   REACT, UNREACT   sets or removes a reaction: changed, and the target's counts after
+ *   COMMENT          a comment on a post, or a reply to one; the comment
+ *   COMMENT_DELETE   by its author or an admin
+ *   COMMENT_HIDE, COMMENT_RESTORE  admin only; stick, also where they change nothing; the comment
+ *   SCENE_PUBLISH    a scene at the end of the viewer's own story: the scene
+ *   SCENE_EDIT       title and messages, each only if its `p` or `messages` is not NULL. The list
+ *                    given is the new one: an element with an id keeps that message's id
+ *   SCENE_DELETE     by the story's author or an admin
+ *   READING_SET      where the viewer stopped; scene_id 0 is entering the story without reading on
+ *   READING_DELETE   one record; READING_CLEAR all, also those not seen yet
+ *   SUBSCRIBE, UNSUBSCRIBE   changed, and how it is now
+ *   PREFERENCES_SET  the viewer's settings
+ *   NOTICES_MARK     notification ids; or up_to
+ *   WEBHOOK_SET      admin: makes or changes the webhook of that name; WEBHOOK_DELETE removes it. A
+ *                    new one is told of what happens from now on; one that is changed tries at once
+ *   WEBHOOK_RETRY    admin: a webhook that waits tries at once; one that is dead goes back to the
+ *                    first event given up since the last success, as far as the events are kept
+ *   WEBHOOK_REPORT   service, admin: where delivery stands; used by whoever delivers. The position
+ *                    never goes back, and what is given up counts only with a later position
  *   FANS_AMONG       which of the users given follow the author
+ *   REACTORS         who liked (or faved) this, newest first, since when
+ *   REACTED          what the viewer liked or faved, newest first
+ *   COMMENTS         of a post: those with that parent, 0 is the top level
+ *   STATS            a post's or a comment's counts and heat
+ *   HOT              posts of a kind by heat, then newest
+ *   SCENES           of a story, in order, without messages; SCENE one with them
+ *   READING          latest first; or with `since` given what changed after that version
+ *   SUBSCRIBERS      service, admin: who wants to be told about the story
+ *   SUBSCRIBERS_AMONG  which of the users given want to be told about the story
+ *   NOTICES          notifications, newest first, and how many are unread
+ *   WEBHOOKS         admin, and service, which delivers: all of them; WEBHOOK one, admin
  *   AUTHOR_PAGE      any author's posts for the viewer; unread means never read, delivered or not
  *   EVENTS           service and admin only; page.after.a is the event id to go on after
  */
-#define TIDINGS_OPS(X)                    \
-    X(FOLLOW, 1, relation, relation)      \
-    X(UNFOLLOW, 1, relation, relation)    \
-    X(PROFILE_SET, 1, profile, profile)   \
-    X(PUBLISH, 1, publish, post)          \
-    X(EDIT, 1, edit, post)                \
-    X(DELETE, 1, post, deleted)           \
-    X(OPEN, 1, post, open)                \
-    X(MARK_READ, 1, mark, mark)           \
-    X(MARK_UNREAD, 1, mark, mark)         \
-    X(HISTORY_DELETE, 1, post, nothing)   \
-    X(HISTORY_CLEAR, 1, nothing, nothing) \
-    X(STATUS, 0, relation, status)        \
-    X(FOLLOWING, 0, users, users)         \
-    X(FOLLOWERS, 0, users, users)         \
-    X(FANS_AMONG, 0, among, among)        \
-    X(COUNTERS, 0, user, counters)        \
-    X(PROFILE, 0, user, profile)          \
-    X(POST, 0, post, post)                \
-    X(AUTHOR_PAGE, 0, feed, feed)         \
-    X(INBOX, 0, feed, feed)               \
-    X(BADGE, 0, nothing, badge)           \
-    X(UNREAD, 0, nothing, unread)         \
-    X(HISTORY, 0, page, history)          \
+#define TIDINGS_OPS(X)                              \
+    X(FOLLOW, 1, relation, relation)                \
+    X(UNFOLLOW, 1, relation, relation)              \
+    X(PROFILE_SET, 1, profile, profile)             \
+    X(PUBLISH, 1, publish, post)                    \
+    X(EDIT, 1, edit, post)                          \
+    X(DELETE, 1, post, deleted)                     \
+    X(OPEN, 1, post, open)                          \
+    X(MARK_READ, 1, mark, mark)                     \
+    X(MARK_UNREAD, 1, mark, mark)                   \
+    X(HISTORY_DELETE, 1, post, nothing)             \
+    X(HISTORY_CLEAR, 1, nothing, nothing)           \
+    X(REACT, 1, react, reaction)                    \
+    X(UNREACT, 1, react, reaction)                  \
+    X(COMMENT, 1, comment, comment)                 \
+    X(COMMENT_DELETE, 1, comment_id, nothing)       \
+    X(COMMENT_HIDE, 1, comment_id, comment)         \
+    X(COMMENT_RESTORE, 1, comment_id, comment)      \
+    X(SCENE_PUBLISH, 1, scene, scene)               \
+    X(SCENE_EDIT, 1, scene, scene)                  \
+    X(SCENE_DELETE, 1, scene_id, nothing)           \
+    X(READING_SET, 1, reading, reading)             \
+    X(READING_DELETE, 1, reading, nothing)          \
+    X(READING_CLEAR, 1, reading, nothing)           \
+    X(SUBSCRIBE, 1, post, subscription)             \
+    X(UNSUBSCRIBE, 1, post, subscription)           \
+    X(PREFERENCES_SET, 1, preferences, preferences) \
+    X(NOTICES_MARK, 1, mark, notices_mark)          \
+    X(WEBHOOK_SET, 1, webhook, webhook)             \
+    X(WEBHOOK_DELETE, 1, webhook, nothing)          \
+    X(WEBHOOK_RETRY, 1, webhook, webhook)           \
+    X(WEBHOOK_REPORT, 1, webhook_report, nothing)   \
+    X(STATUS, 0, relation, status)                  \
+    X(FOLLOWING, 0, users, users)                   \
+    X(FOLLOWERS, 0, users, users)                   \
+    X(FANS_AMONG, 0, among, among)                  \
+    X(COUNTERS, 0, user, counters)                  \
+    X(PROFILE, 0, user, profile)                    \
+    X(POST, 0, post, post)                          \
+    X(AUTHOR_PAGE, 0, feed, feed)                   \
+    X(INBOX, 0, feed, feed)                         \
+    X(BADGE, 0, nothing, badge)                     \
+    X(UNREAD, 0, nothing, unread)                   \
+    X(HISTORY, 0, page, history)                    \
+    X(REACTORS, 0, reactors, users)                 \
+    X(REACTED, 0, reactors, reacted)                \
+    X(COMMENTS, 0, comments, comments)              \
+    X(STATS, 0, react, stats)                       \
+    X(HOT, 0, hot, hot)                             \
+    X(SCENES, 0, scenes, scenes)                    \
+    X(SCENE, 0, scene_id, scene)                    \
+    X(READING, 0, readings, readings)               \
+    X(SUBSCRIPTIONS, 0, page, subscriptions)        \
+    X(SUBSCRIBERS, 0, scenes, users)                \
+    X(SUBSCRIBERS_AMONG, 0, among, among)           \
+    X(PREFERENCES, 0, nothing, preferences)         \
+    X(NOTICES, 0, page, notices)                    \
+    X(WEBHOOKS, 0, page, webhooks)                  \
+    X(WEBHOOK, 0, webhook, webhook)                 \
     X(EVENTS, 0, page, events)
 
 enum tidings_op_kind {
@@ -219,6 +328,12 @@ struct tidings_once {
     void *ctx;
 };
 
+/* One message of a scene. In SCENE_PUBLISH and SCENE_EDIT an id of 0 makes a new one. */
+struct tidings_message {
+    uint64_t id;
+    struct tidings_text text;
+};
+
 /* Everything an operation points to stays the caller's and must live until tidings_finish returns.
  */
 struct tidings_op {
@@ -240,8 +355,8 @@ struct tidings_op {
             struct tidings_page page;
         } users;
         struct {
-            uint64_t author_id;
-            bool delivered; /* also those who only have posts of the author in their inbox */
+            uint64_t author_id; /* SUBSCRIBERS_AMONG: the story */
+            bool delivered;     /* also those who only have posts of the author in their inbox */
             const uint64_t *user_ids; /* ascending */
             size_t n_user_ids;
         } among;
@@ -273,11 +388,98 @@ struct tidings_op {
             uint64_t author_id;
             uint64_t up_to; /* an `as_of` of an earlier answer */
         } mark;
+        struct {
+            enum tidings_reaction reaction; /* not for STATS */
+            enum tidings_target target;
+            uint64_t id;
+        } react;
+        struct {
+            enum tidings_reaction reaction;
+            enum tidings_target target;
+            uint64_t id; /* not for REACTED */
+            struct tidings_page page;
+        } reactors;
+        struct {
+            uint64_t post_id;
+            uint64_t parent_id; /* 0: the post itself */
+            struct tidings_text body;
+        } comment;
+        struct {
+            uint64_t comment_id;
+        } comment_id;
+        struct {
+            uint64_t post_id;
+            uint64_t parent_id; /* 0: the top level */
+            enum tidings_sort sort;
+            bool include_hidden; /* hidden ones with their bodies */
+            struct tidings_page page;
+        } comments;
+        struct {
+            enum tidings_post_kind kind;
+            struct tidings_page page;
+        } hot;
+        struct {
+            uint64_t story_id; /* SCENE_PUBLISH */
+            uint64_t scene_id; /* SCENE_EDIT */
+            struct tidings_text title;
+            const struct tidings_message *messages;
+            size_t n_messages;
+        } scene;
+        struct {
+            uint64_t scene_id;
+        } scene_id;
+        struct {
+            uint64_t story_id;
+            struct tidings_page page;
+        } scenes;
+        struct {
+            uint64_t story_id;   /* not for READING_CLEAR */
+            uint64_t scene_id;   /* READING_SET; 0: entered, not read on */
+            uint64_t message_id; /* READING_SET; 0: none of the scene's messages yet */
+            int64_t modified_at; /* the device's time; 0: now */
+        } reading;
+        struct {
+            bool delta;     /* what changed after `since`, by version; otherwise the list by time */
+            uint64_t since; /* a version of an earlier answer; 0: from the beginning */
+            struct tidings_page page;
+        } readings;
+        struct {
+            bool story_updates;
+        } preferences;
+        struct {
+            struct tidings_text name;
+            struct tidings_text url;    /* WEBHOOK_SET, like the following */
+            struct tidings_text secret; /* p NULL: as it was */
+            bool disabled;
+        } webhook;
+        struct {
+            struct tidings_text name;
+            uint64_t generation;   /* of the webhook as it was read; another one: NOT_FOUND */
+            uint64_t position;     /* events up to it are delivered, given up or not for webhooks */
+            uint32_t attempts;     /* failed ones for the next event */
+            int64_t retry_at;      /* 0: at once */
+            int64_t failing_since; /* the first failure after the last success; 0: none */
+            int64_t waiting_since; /* when the next event happened, if it is known; 0: none waits */
+            uint64_t delivered;    /* events delivered since the last report, ... */
+            uint64_t failed;       /* ... calls that failed, ... */
+            uint64_t dead;         /* ... and events given up */
+            struct tidings_text last_error; /* p NULL: as it was */
+        } webhook_report;
         struct tidings_page page;
     } u;
 };
 
 /* ---- Answers ------------------------------------------------------------------------------- */
+
+/* A post has likes, favs and comments; a comment likes, downs and replies. */
+struct tidings_counts {
+    uint64_t like_count;
+    uint64_t fav_count;
+    uint64_t comment_count;
+    uint64_t down_count;
+    uint64_t reply_count;
+    int64_t hot_score; /* undecayed */
+};
 
 struct tidings_post {
     uint64_t id;
@@ -288,6 +490,9 @@ struct tidings_post {
     struct tidings_text body;
     int64_t created_at;
     int64_t edited_at; /* 0: never */
+    struct tidings_counts counts;
+    bool liked; /* by the viewer */
+    bool faved;
 };
 
 /* One post in a list: of an inbox, or of an author's page. */
@@ -326,18 +531,135 @@ struct tidings_history_row {
     bool is_deleted;
 };
 
+struct tidings_comment {
+    uint64_t id;
+    uint64_t post_id;
+    uint64_t parent_id;
+    uint64_t user_id;
+    struct tidings_text user_name;
+    struct tidings_text body; /* empty if deleted, or hidden and not asked for */
+    enum tidings_comment_status status;
+    bool moderated; /* hidden or restored by a moderator: votes do not fold it */
+    int64_t created_at;
+    struct tidings_counts counts;
+    bool liked; /* by the viewer */
+    bool downvoted;
+};
+
+/* What the viewer reacted to. */
+struct tidings_reacted_row {
+    uint64_t id; /* of the post or comment */
+    int64_t at;
+    uint64_t post_id;
+    uint64_t author_id;       /* of the post or comment */
+    struct tidings_text text; /* a post's title; a comment's body, as far as anyone may see it */
+    bool is_deleted;
+};
+
+struct tidings_hot_row {
+    uint64_t post_id;
+    uint64_t author_id;
+    struct tidings_text author_name;
+    struct tidings_text title;
+    struct tidings_text excerpt;
+    int64_t created_at;
+    struct tidings_counts counts;
+    double heat; /* what the list is ordered by: hot_score, halved every half-life */
+};
+
+/* In a list of scenes without messages, n_messages says how many there are. */
+struct tidings_scene {
+    uint64_t id;
+    uint64_t story_id;
+    uint64_t author_id;
+    uint32_t number; /* its place among all the story's scenes, from 1; deleted ones keep theirs */
+    struct tidings_text title;
+    struct tidings_message *messages;
+    size_t n_messages;
+    int64_t created_at;
+    int64_t edited_at; /* 0: never */
+};
+
+/* Where a reader stopped. Without scene_id the story was entered and not read on. */
+struct tidings_reading {
+    uint64_t story_id;
+    struct tidings_text title;
+    bool is_deleted; /* the story */
+    uint64_t scene_id;
+    uint64_t message_id;
+    int64_t modified_at;
+};
+
+struct tidings_subscription_row {
+    uint64_t story_id;
+    uint64_t author_id;
+    struct tidings_text title;
+    int64_t since;
+    bool is_deleted;
+};
+
+/* A notification: a scene was published. */
+struct tidings_notice {
+    uint64_t id; /* the scene's */
+    uint64_t story_id;
+    uint64_t author_id;
+    struct tidings_text story_title;
+    struct tidings_text scene_title;
+    int64_t created_at;
+    bool is_read;
+};
+
+enum tidings_webhook_state {
+    TIDINGS_WEBHOOK_OK = 1,   /* the last call succeeded, or there was none */
+    TIDINGS_WEBHOOK_RETRYING, /* it failed; the next event is tried again at retry_at */
+    TIDINGS_WEBHOOK_DEAD,     /* and events were given up since the last success */
+    TIDINGS_WEBHOOK_DISABLED
+};
+
+struct tidings_webhook {
+    struct tidings_text name;
+    struct tidings_text url;
+    struct tidings_text secret; /* in WEBHOOKS only, for whoever delivers */
+    enum tidings_webhook_state state;
+    uint64_t generation;   /* changes with every WEBHOOK_SET and WEBHOOK_RETRY */
+    uint64_t position;     /* events up to it are delivered, given up or not for webhooks */
+    uint32_t attempts;     /* failed ones for the next event */
+    int64_t retry_at;      /* 0: at once */
+    int64_t failing_since; /* 0: nothing failed since the last success */
+    int64_t waiting_since; /* when the oldest event happened that is known to wait; 0: none */
+    uint64_t delivered;    /* events delivered, in all */
+    uint64_t failed;       /* calls that failed, in all */
+    uint64_t dead;         /* events given up, in all */
+    struct tidings_text last_error;
+    int64_t created_at;
+};
+
 /* type, name, action, what the target is */
-#define TIDINGS_EVENTS(X)                                    \
-    X(FOLLOW_CREATED, "FollowCreated", "follow", "user")     \
-    X(FOLLOW_CANCELED, "FollowCanceled", "unfollow", "user") \
-    X(INBOX_PURGED, "InboxPurged", "purge", "user")          \
-    X(PROFILE_CHANGED, "ProfileChanged", "profile", "user")  \
-    X(POST_PUBLISHED, "PostPublished", "publish", "post")    \
-    X(POST_EDITED, "PostEdited", "edit", "post")             \
-    X(POST_DELETED, "PostDeleted", "delete", "post")         \
-    X(POST_READ, "PostRead", "read", "post")                 \
-    X(POST_UNREAD, "PostUnread", "unread", "post")           \
-    X(INBOX_READ, "InboxRead", "read", "user")
+#define TIDINGS_EVENTS(X)                                                 \
+    X(FOLLOW_CREATED, "FollowCreated", "follow", "user")                  \
+    X(FOLLOW_CANCELED, "FollowCanceled", "unfollow", "user")              \
+    X(INBOX_PURGED, "InboxPurged", "purge", "user")                       \
+    X(PROFILE_CHANGED, "ProfileChanged", "profile", "user")               \
+    X(POST_PUBLISHED, "PostPublished", "publish", "post")                 \
+    X(POST_EDITED, "PostEdited", "edit", "post")                          \
+    X(POST_DELETED, "PostDeleted", "delete", "post")                      \
+    X(POST_READ, "PostRead", "read", "post")                              \
+    X(POST_UNREAD, "PostUnread", "unread", "post")                        \
+    X(INBOX_READ, "InboxRead", "read", "user")                            \
+    X(REACTION_CREATED, "ReactionCreated", "react", "post")               \
+    X(REACTION_DELETED, "ReactionDeleted", "unreact", "post")             \
+    X(VOTE_CREATED, "ReactionCreated", "react", "comment")                \
+    X(VOTE_DELETED, "ReactionDeleted", "unreact", "comment")              \
+    X(COMMENT_CREATED, "CommentCreated", "comment", "comment")            \
+    X(COMMENT_HIDDEN, "CommentHidden", "hide", "comment")                 \
+    X(COMMENT_RESTORED, "CommentRestored", "restore", "comment")          \
+    X(COMMENT_DELETED, "CommentDeleted", "delete", "comment")             \
+    X(SCENE_PUBLISHED, "ScenePublished", "publish", "scene")              \
+    X(SCENE_EDITED, "SceneEdited", "edit", "scene")                       \
+    X(SCENE_DELETED, "SceneDeleted", "delete", "scene")                   \
+    X(SUBSCRIPTION_CREATED, "SubscriptionCreated", "subscribe", "post")   \
+    X(SUBSCRIPTION_DELETED, "SubscriptionDeleted", "unsubscribe", "post") \
+    X(PREFERENCES_CHANGED, "PreferencesChanged", "settings", "user")
 
 enum tidings_event_type {
     TIDINGS_EVENT_NONE,
@@ -354,7 +676,14 @@ struct tidings_event {
     uint64_t target_id;
     uint64_t author_id; /* the post's author; 0 where the target is a user */
     int64_t delta;
+    uint64_t post_id;               /* COMMENT_, VOTE_ and SCENE_: the post it belongs to */
+    enum tidings_reaction reaction; /* REACTION_, VOTE_ */
 };
+
+/* What subscribers are told of carries a tag, "story:123"; those events are for webhooks. Writes it
+ * with a NUL; false if the event has none. */
+enum { TIDINGS_TAG_MAX = 32 };
+TIDINGS_API bool tidings_event_tag(const struct tidings_event *event, char tag[TIDINGS_TAG_MAX]);
 
 TIDINGS_API const char *tidings_event_name(enum tidings_event_type type);
 TIDINGS_API const char *tidings_event_action(enum tidings_event_type type);
@@ -442,6 +771,79 @@ struct tidings_answer {
             struct tidings_cursor next;
         } history;
         struct {
+            bool changed;
+            struct tidings_counts counts;
+        } reaction;
+        struct {
+            struct tidings_reacted_row *rows;
+            size_t n;
+            struct tidings_cursor next;
+        } reacted;
+        struct tidings_comment comment;
+        struct {
+            struct tidings_comment *rows;
+            size_t n;
+            struct tidings_cursor next;
+        } comments;
+        struct {
+            struct tidings_counts counts;
+            double heat;    /* posts: hot_score, halved every half-life */
+            int64_t age_ms; /* posts: the age that heat was reckoned with */
+        } stats;
+        struct {
+            struct tidings_hot_row *rows;
+            size_t n;
+            struct tidings_cursor next;
+        } hot;
+        struct tidings_scene scene;
+        struct {
+            struct tidings_scene *rows; /* without messages */
+            size_t n;
+            struct tidings_cursor next;
+        } scenes;
+        struct {
+            bool changed;
+            struct tidings_reading record; /* as it is now; story_id 0: none */
+        } reading;
+        struct {
+            struct tidings_reading *rows;
+            size_t n;
+            uint64_t *deleted; /* delta: stories whose record went */
+            size_t n_deleted;
+            struct tidings_cursor next; /* the list only */
+            uint64_t version;           /* to be given as `since` */
+            bool more;                  /* delta: ask again at once with that version */
+        } readings;
+        struct {
+            bool changed;
+            bool subscribed;
+        } subscription;
+        struct {
+            struct tidings_subscription_row *rows;
+            size_t n;
+            struct tidings_cursor next;
+        } subscriptions;
+        struct {
+            bool story_updates;
+        } preferences;
+        struct {
+            struct tidings_notice *rows;
+            size_t n;
+            struct tidings_cursor next;
+            uint64_t unread;
+            uint64_t as_of;
+        } notices;
+        struct {
+            uint64_t marked;
+            uint64_t unread;
+        } notices_mark;
+        struct tidings_webhook webhook;
+        struct {
+            struct tidings_webhook *rows; /* by name */
+            size_t n;
+            struct tidings_cursor next; /* always the end: there are webhooks_max at most */
+        } webhooks;
+        struct {
             struct tidings_event *rows;
             size_t n;
             struct tidings_cursor next; /* where to ask again later; {0, 0} is from the beginning */
@@ -508,6 +910,7 @@ struct tidings_stats {
     uint64_t batches;      /* committed since opening */
     uint64_t failures;     /* batches that could not be committed */
     uint64_t refused_busy; /* changes refused because the queue was full */
+    uint64_t faults;       /* changes refused because a count would have gone below zero */
     uint64_t commit_us;    /* time in commits, in all */
     uint64_t batch_size[TIDINGS_STATS_BUCKETS];
     uint64_t commit_time_us[TIDINGS_STATS_BUCKETS];

@@ -17,6 +17,17 @@ bool prepare_events(struct exchange *ex)
     return true;
 }
 
+static void put_reaction(struct json_out *out, enum tidings_reaction reaction)
+{
+    static const char *const names[] = {
+        [TIDINGS_LIKE] = "like", [TIDINGS_FAV] = "fav", [TIDINGS_DOWNVOTE] = "downvote"};
+    json_out_key(out, "reaction");
+    if (reaction)
+        json_out_text(out, names[reaction]);
+    else
+        json_out_null(out);
+}
+
 void render_events(const struct exchange *ex, const struct tidings_answer *answer,
                    struct json_out *out)
 {
@@ -31,18 +42,16 @@ void render_events(const struct exchange *ex, const struct tidings_answer *answe
         json_out_key(out, "type");
         json_out_text(out, tidings_event_name(event->type));
         put_i64(out, "happened_at", event->happened_at);
-        put_u64(out, "actor_user_id", event->actor_user_id);
+        put_id(out, "actor_user_id", event->actor_user_id);
         json_out_key(out, "target_type");
         json_out_text(out, tidings_event_target(event->type));
         put_u64(out, "target_id", event->target_id);
         json_out_key(out, "action");
         json_out_text(out, tidings_event_action(event->type));
         put_i64(out, "delta", event->delta);
-        json_out_key(out, "author_id");
-        if (event->author_id)
-            json_out_u64(out, event->author_id);
-        else
-            json_out_null(out);
+        put_id(out, "author_id", event->author_id);
+        put_id(out, "post_id", event->post_id);
+        put_reaction(out, event->reaction);
         json_out_end(out);
     }
     json_out_end(out);

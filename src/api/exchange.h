@@ -61,6 +61,7 @@ struct exchange {
     json_t *body;   /* NULL if there is none */
     char allow[64]; /* for a 405 */
     bool chinese;   /* for notices */
+    bool explain;   /* stats with their terms */
     uint64_t started_us;
 
     struct tidings_call call;
@@ -73,7 +74,8 @@ struct exchange {
 
     bool changed;       /* something happened, now and not at an earlier asking: streams are told */
     uint64_t author_id; /* of a post published or deleted */
-    uint64_t post_id;   /* published */
+    uint64_t post_id;   /* published; the story of a scene published */
+    uint64_t scene_id;  /* published */
 };
 
 /* ---- Arguments (args.c) --------------------------------------------------------------------- */
@@ -88,16 +90,22 @@ bool arg_body(struct exchange *ex, const char *const *members);
 
 /* A member of the body. *given tells whether it is there, if that is optional (given not NULL). */
 bool arg_id(struct exchange *ex, const char *name, uint64_t *id, bool *given);
+/* From 1 to 2^53-1; untouched if it is not given. */
+bool arg_time(struct exchange *ex, const char *name, int64_t *time_ms, bool *given);
 bool arg_text(struct exchange *ex, const char *name, struct tidings_text *text, bool *given);
 bool arg_bool(struct exchange *ex, const char *name, bool *value, bool *given);
 bool arg_ids(struct exchange *ex, const char *name, const uint64_t **ids, size_t *n, bool *given);
 /* A word of a list; *index is its place. */
 bool arg_word(struct exchange *ex, const char *name, const char *const *words, unsigned *index);
-bool arg_up_to(struct exchange *ex, uint64_t *up_to, bool *given);
+/* `purpose` is that of the `as_of` which it must be. */
+bool arg_up_to(struct exchange *ex, uint8_t purpose, uint64_t *up_to, bool *given);
 
 /* A parameter of the query. */
 bool query_id(struct exchange *ex, const char *name, uint64_t *id, bool *given);
+bool query_time(struct exchange *ex, const char *name, int64_t *time_ms, bool *given);
 bool query_word(struct exchange *ex, const char *name, const char *const *words, unsigned *index);
+/* 0 or 1; left alone if it is not given. */
+bool query_flag(struct exchange *ex, const char *name, bool *flag);
 bool query_page(struct exchange *ex, uint8_t purpose, struct tidings_page *page);
 
 /* Decimal digits, no sign, no leading zero; at most 2^53-1. */
@@ -113,17 +121,44 @@ enum seal_purpose {
     SEAL_AUTHOR_PAGE,
     SEAL_INBOX,
     SEAL_HISTORY,
+    SEAL_POST_LIKES = 16,
+    SEAL_COMMENT_LIKES,
+    SEAL_MY_POSTS,
+    SEAL_MY_COMMENTS,
+    SEAL_MY_FAVS,
+    SEAL_HOT,
+    SEAL_COMMENTS, /* the first of three, one for each order */
+    SEAL_SCENES = 32,
+    SEAL_READING,
+    SEAL_SUBSCRIPTIONS,
+    SEAL_SUBSCRIBERS,
+    SEAL_NOTICES,
+    SEAL_NOTICES_AS_OF,
 };
 
 void put_text(struct json_out *out, const char *key, struct tidings_text text);
 void put_u64(struct json_out *out, const char *key, uint64_t value);
 void put_i64(struct json_out *out, const char *key, int64_t value);
 void put_bool(struct json_out *out, const char *key, bool value);
+/* null if it is empty: a body that may not be seen. */
+void put_shown(struct json_out *out, const char *key, struct tidings_text text);
+/* Must be finite. */
+void put_double(struct json_out *out, const char *key, double value);
+/* null if it is 0. */
+void put_id(struct json_out *out, const char *key, uint64_t id);
 /* null if it is 0. */
 void put_time(struct json_out *out, const char *key, int64_t time_ms);
 void put_cursor(const struct exchange *ex, struct json_out *out, uint8_t purpose,
                 struct tidings_cursor next);
-void put_as_of(const struct exchange *ex, struct json_out *out, uint64_t as_of);
+/* The members that the counts of a post and of a comment have. */
+void put_counts(struct json_out *out, enum tidings_target target,
+                const struct tidings_counts *counts);
+/* The same as an object. */
+void put_stats(struct json_out *out, enum tidings_target target,
+               const struct tidings_counts *counts);
+void put_as_of(const struct exchange *ex, struct json_out *out, uint8_t purpose, uint64_t as_of);
+/* A text cut at its pictures. */
+void put_parts(struct json_out *out, const char *key, struct tidings_text body);
 const char *post_kind_name(enum tidings_post_kind kind);
 extern const char *const post_kinds[];
 

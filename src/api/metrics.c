@@ -209,6 +209,8 @@ static void print_engine(struct api *api, struct buf *to)
            stats.refused_busy);
     single(to, "batches_failed_total", "counter", "Batches that could not be made durable.",
            stats.failures);
+    single(to, "faults_total", "counter", "Changes refused: a count would have gone below zero.",
+           stats.faults);
     single(to, "data_bytes", "gauge", "Bytes of the data file in use.", stats.data_bytes);
     single(to, "log_bytes", "gauge", "Bytes of redo log behind the newest base image.",
            stats.log_bytes);
@@ -230,4 +232,5 @@ void metrics_print(struct api *api, struct buf *to)
     print_tokens(api, to);
     print_http(api, to);
     print_engine(api, to);
+    webhook_metrics(api, to);
 }

@@ -46,19 +46,6 @@ bool prepare_open(struct exchange *ex)
     return prepare_one(ex, TIDINGS_OP_OPEN);
 }
 
-static void render_parts(struct tidings_text body, struct json_out *out)
-{
-    struct tidings_part part;
-    json_out_key(out, "parts");
-    json_out_array(out);
-    while (tidings_next_part(&body, &part)) {
-        json_out_object(out);
-        put_text(out, part.is_image ? "img" : "text", part.text);
-        json_out_end(out);
-    }
-    json_out_end(out);
-}
-
 static void render_one(const struct tidings_post *post, struct json_out *out)
 {
     json_out_object(out);
@@ -69,10 +56,13 @@ static void render_one(const struct tidings_post *post, struct json_out *out)
     put_text(out, "author_name", post->author_name);
     put_text(out, "title", post->title);
     put_text(out, "body", post->body);
-    render_parts(post->body, out);
+    put_parts(out, "parts", post->body);
     put_i64(out, "created_at", post->created_at);
     put_time(out, "edited_at", post->edited_at);
     put_u64(out, "status", 1);
+    put_stats(out, TIDINGS_TARGET_POST, &post->counts);
+    put_bool(out, "liked", post->liked);
+    put_bool(out, "faved", post->faved);
     json_out_end(out);
 }
 

@@ -14,6 +14,10 @@ static const struct {
     [TIDINGS_DELETED] = {410, "It has been deleted."},
     [TIDINGS_FORBIDDEN] = {403, "You may not do this."},
     [TIDINGS_FOLLOWING_LIMIT] = {403, "You follow as many as one may."},
+    [TIDINGS_SUBSCRIPTION_LIMIT] = {403, "You subscribe to as many stories as one may."},
+    [TIDINGS_READING_LIMIT] = {403, "You keep as many reading positions as one may."},
+    [TIDINGS_STORY_LIMIT] = {403, "The story has as many scenes as one may have."},
+    [TIDINGS_WEBHOOK_LIMIT] = {403, "There are as many webhooks as there may be."},
     [TIDINGS_RATE_LIMITED] = {429, "Too fast. Try again later."},
     [TIDINGS_BUSY] = {503, "Too much to do at the moment. Try again later."},
     [TIDINGS_NO_SPACE] = {503, "Nothing can be written at the moment."},
@@ -74,6 +78,27 @@ void exchange_invalid(struct exchange *ex, const char *field, const char *detail
     send_problem(ex, &out, 400);
 }
 
+/* Whether what is gone is a post, with a title to be told of; else it is a comment, or its post. */
+static bool is_about_a_post(const struct tidings_op *op)
+{
+    switch (op->kind) {
+    case TIDINGS_OP_REACT:
+    case TIDINGS_OP_UNREACT:
+    case TIDINGS_OP_STATS:
+        return op->u.react.target == TIDINGS_TARGET_POST;
+    case TIDINGS_OP_REACTORS:
+        return op->u.reactors.target == TIDINGS_TARGET_POST;
+    case TIDINGS_OP_COMMENT:
+        return !op->u.comment.parent_id;
+    case TIDINGS_OP_COMMENT_DELETE:
+    case TIDINGS_OP_COMMENT_HIDE:
+    case TIDINGS_OP_COMMENT_RESTORE:
+        return false;
+    default:
+        return true;
+    }
+}
+
 void exchange_refuse(struct exchange *ex)
 {
     enum tidings_err err = ex->answer.err;
@@ -84,7 +109,7 @@ void exchange_refuse(struct exchange *ex)
     struct json_out out = start(ex);
     int status = (size_t)err < sizeof statuses / sizeof *statuses ? statuses[err].status : 500;
     begin_problem(&out, status, tidings_err_code(err), statuses[err].detail);
-    if (err == TIDINGS_DELETED) {
+    if (err == TIDINGS_DELETED && is_about_a_post(&ex->op)) {
         put_text(&out, "post_title", ex->answer.title);
         json_out_key(&out, "notice");
         json_out_text(&out, tidings_deleted_notice(ex->chinese));

@@ -15,6 +15,15 @@ void put_text(struct json_out *out, const char *key, struct tidings_text text)
     json_out_string(out, text.p ? text.p : "", text.n);
 }
 
+void put_shown(struct json_out *out, const char *key, struct tidings_text text)
+{
+    json_out_key(out, key);
+    if (text.n)
+        json_out_string(out, text.p, text.n);
+    else
+        json_out_null(out);
+}
+
 void put_u64(struct json_out *out, const char *key, uint64_t value)
 {
     json_out_key(out, key);
@@ -31,6 +40,23 @@ void put_bool(struct json_out *out, const char *key, bool value)
 {
     json_out_key(out, key);
     json_out_bool(out, value);
+}
+
+void put_double(struct json_out *out, const char *key, double value)
+{
+    char text[32];
+    int n = snprintf(text, sizeof text, "%.15g", value);
+    json_out_key(out, key);
+    json_out_raw(out, text, (size_t)n);
+}
+
+void put_id(struct json_out *out, const char *key, uint64_t id)
+{
+    json_out_key(out, key);
+    if (id)
+        json_out_u64(out, id);
+    else
+        json_out_null(out);
 }
 
 void put_time(struct json_out *out, const char *key, int64_t time_ms)
@@ -54,7 +80,7 @@ static void put_sealed(const struct exchange *ex, struct json_out *out, const ch
 void put_cursor(const struct exchange *ex, struct json_out *out, uint8_t purpose,
                 struct tidings_cursor next)
 {
-    if (next.a) {
+    if (next.a || next.b) {
         put_sealed(ex, out, "next_cursor", purpose, (uint64_t[]){next.a, next.b}, 2);
         return;
     }
@@ -62,7 +88,43 @@ void put_cursor(const struct exchange *ex, struct json_out *out, uint8_t purpose
     json_out_null(out);
 }
 
-void put_as_of(const struct exchange *ex, struct json_out *out, uint64_t as_of)
+void put_as_of(const struct exchange *ex, struct json_out *out, uint8_t purpose, uint64_t as_of)
 {
-    put_sealed(ex, out, "as_of", SEAL_AS_OF, &as_of, 1);
+    put_sealed(ex, out, "as_of", purpose, &as_of, 1);
+}
+
+void put_parts(struct json_out *out, const char *key, struct tidings_text body)
+{
+    struct tidings_part part;
+    json_out_key(out, key);
+    json_out_array(out);
+    while (tidings_next_part(&body, &part)) {
+        json_out_object(out);
+        put_text(out, part.is_image ? "img" : "text", part.text);
+        json_out_end(out);
+    }
+    json_out_end(out);
+}
+
+void put_counts(struct json_out *out, enum tidings_target target,
+                const struct tidings_counts *counts)
+{
+    put_u64(out, "like_count", counts->like_count);
+    if (target == TIDINGS_TARGET_POST) {
+        put_u64(out, "fav_count", counts->fav_count);
+        put_u64(out, "comment_count", counts->comment_count);
+    } else {
+        put_u64(out, "down_count", counts->down_count);
+        put_u64(out, "reply_count", counts->reply_count);
+    }
+    put_i64(out, "hot_score", counts->hot_score);
+}
+
+void put_stats(struct json_out *out, enum tidings_target target,
+               const struct tidings_counts *counts)
+{
+    json_out_key(out, "stats");
+    json_out_object(out);
+    put_counts(out, target, counts);
+    json_out_end(out);
 }

@@ -49,12 +49,61 @@ const struct route routes[] = {
     {DELETE, "/v1/history",                 "clearHistory",   USER, 204, prepare_history_clear,  NULL,               NULL},
     {DELETE, "/v1/history/{post_id}",       "deleteHistory",  USER, 204, prepare_history_delete, NULL,               NULL},
 
+    {PUT,    "/v1/posts/{post_id}/like",    "likePost",       USER, 200, prepare_post_like,      render_reaction,    NULL},
+    {DELETE, "/v1/posts/{post_id}/like",    "unlikePost",     USER, 200, prepare_post_like,      render_reaction,    NULL},
+    {PUT,    "/v1/posts/{post_id}/fav",     "favPost",        USER, 200, prepare_post_fav,       render_reaction,    NULL},
+    {DELETE, "/v1/posts/{post_id}/fav",     "unfavPost",      USER, 200, prepare_post_fav,       render_reaction,    NULL},
+    {GET,    "/v1/posts/{post_id}/likes",   "listPostLikes",  USER, 200, prepare_post_likes,     render_likes,       NULL},
+    {GET,    "/v1/posts/{post_id}/stats",   "getPostStats",   USER, 200, prepare_post_stats,     render_stats,       NULL},
+    {GET,    "/v1/me/likes",                "listMyLikes",    USER, 200, prepare_my_likes,       render_my_likes,    NULL},
+    {GET,    "/v1/me/favs",                 "listMyFavs",     USER, 200, prepare_my_favs,        render_my_favs,     NULL},
+    {GET,    "/v1/hot",                     "listHot",        USER, 200, prepare_hot,            render_hot,         NULL},
+
+    {POST,   "/v1/posts/{post_id}/comments",         "createComment",     USER, 201,  prepare_comment,          render_comment,  NULL},
+    {GET,    "/v1/posts/{post_id}/comments",         "listComments",      USER, 200,  prepare_comments,         render_comments, NULL},
+    {DELETE, "/v1/comments/{comment_id}",            "deleteComment",     USER, 204,  prepare_comment_delete,   NULL,            NULL},
+    {POST,   "/v1/comments/{comment_id}/hide",       "hideComment",       ADMIN, 200, prepare_comment_hide,     render_comment,  NULL},
+    {POST,   "/v1/comments/{comment_id}/restore",    "restoreComment",    ADMIN, 200, prepare_comment_restore,  render_comment,  NULL},
+    {PUT,    "/v1/comments/{comment_id}/like",       "likeComment",       USER, 200,  prepare_comment_like,     render_reaction, NULL},
+    {DELETE, "/v1/comments/{comment_id}/like",       "unlikeComment",     USER, 200,  prepare_comment_like,     render_reaction, NULL},
+    {PUT,    "/v1/comments/{comment_id}/downvote",   "downvoteComment",   USER, 200,  prepare_comment_downvote, render_reaction, NULL},
+    {DELETE, "/v1/comments/{comment_id}/downvote",   "undownvoteComment", USER, 200,  prepare_comment_downvote, render_reaction, NULL},
+    {GET,    "/v1/comments/{comment_id}/likes",      "listCommentLikes",  USER, 200,  prepare_comment_likes,    render_likes,    NULL},
+    {GET,    "/v1/comments/{comment_id}/stats",      "getCommentStats",   USER, 200,  prepare_comment_stats,    render_stats,    NULL},
+
+    {POST,   "/v1/stories/{story_id}/scenes",       "publishScene",      USER, 201,    prepare_scene_publish,  render_scene,         NULL},
+    {GET,    "/v1/stories/{story_id}/scenes",       "listScenes",        USER, 200,    prepare_scenes,         render_scenes,        NULL},
+    {GET,    "/v1/scenes/{scene_id}",               "getScene",          USER, 200,    prepare_scene,          render_scene,         NULL},
+    {PATCH,  "/v1/scenes/{scene_id}",               "editScene",         USER, 200,    prepare_scene_edit,     render_scene,         NULL},
+    {DELETE, "/v1/scenes/{scene_id}",               "deleteScene",       USER, 204,    prepare_scene_delete,   NULL,                 NULL},
+
+    {PUT,    "/v1/stories/{story_id}/subscription", "subscribe",         USER, 200,    prepare_subscribe,      render_subscription,  NULL},
+    {DELETE, "/v1/stories/{story_id}/subscription", "unsubscribe",       USER, 200,    prepare_unsubscribe,    render_subscription,  NULL},
+    {GET,    "/v1/subscriptions",                   "listSubscriptions", USER, 200,    prepare_subscriptions,  render_subscriptions, NULL},
+    {GET,    "/v1/tags/{tag}/subscribers",          "listSubscribers",   SERVICE, 200, prepare_subscribers,    render_subscribers,   NULL},
+
+    {GET,    "/v1/reading",                         "listReading",       USER, 200,    prepare_reading,        render_reading,       NULL},
+    {DELETE, "/v1/reading",                         "clearReading",      USER, 204,    prepare_reading_clear,  NULL,                 NULL},
+    {PUT,    "/v1/reading/{story_id}",              "setReading",        USER, 200,    prepare_reading_set,    render_reading_set,   NULL},
+    {DELETE, "/v1/reading/{story_id}",              "deleteReading",     USER, 204,    prepare_reading_delete, NULL,                 NULL},
+
+    {GET,    "/v1/notifications",                   "listNotifications", USER, 200,    prepare_notices,        render_notices,       NULL},
+    {POST,   "/v1/notifications/mark-read",         "markNotifications", USER, 200,    prepare_notices_mark,   render_notices_mark,  NULL},
+    {GET,    "/v1/settings",                        "getSettings",       USER, 200,    prepare_settings,       render_settings,      NULL},
+    {PUT,    "/v1/settings",                        "setSettings",       USER, 200,    prepare_settings_set,   render_settings,      NULL},
+
     {GET,    "/v1/stream",                  "stream",         USER, 200, NULL,                   NULL,               streams_open},
     {GET,    "/v1/events",                  "listEvents",     SERVICE, 200, prepare_events,      render_events,      NULL},
 
     {GET,    "/v1/admin/status",            "getStatus",      ADMIN, 200, NULL,                  NULL,               run_status},
     {POST,   "/v1/admin/verify",            "verify",         ADMIN, 200, NULL,                  NULL,               run_verify},
     {POST,   "/v1/admin/backup",            "backup",         ADMIN, 201, NULL,                  NULL,               run_backup},
+
+    {GET,    "/v1/admin/webhooks",              "listWebhooks",  ADMIN, 200, prepare_webhooks,       render_webhooks, NULL},
+    {GET,    "/v1/admin/webhooks/{name}",       "getWebhook",    ADMIN, 200, prepare_webhook,        render_webhook,  NULL},
+    {PUT,    "/v1/admin/webhooks/{name}",       "setWebhook",    ADMIN, 200, prepare_webhook_set,    render_webhook,  NULL},
+    {DELETE, "/v1/admin/webhooks/{name}",       "deleteWebhook", ADMIN, 204, prepare_webhook_delete, NULL,            NULL},
+    {POST,   "/v1/admin/webhooks/{name}/retry", "retryWebhook",  ADMIN, 200, prepare_webhook_retry,  render_webhook,  NULL},
 
     {GET,    "/v1/openapi.json",            "getOpenapi",     PUBLIC, 200, NULL,                 NULL,               run_openapi},
     {GET,    "/docs",                       "getDocs",        PUBLIC, 200, NULL,                 NULL,               run_docs},
@@ -78,11 +127,24 @@ static const char *verb_name(enum http_verb verb)
 /* The names of the numbers in patterns, as errors call them. */
 static const char *parameter_name(const char *at)
 {
-    static const char *const names[] = {"user_id", "post_id"};
+    static const char *const names[] = {"user_id",  "post_id",  "comment_id",
+                                        "story_id", "scene_id", "tag"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strncmp(at + 1, names[i], strlen(names[i])))
             return names[i];
     return "id";
+}
+
+/* What a push gateway calls a story: "story:123". Many encode the colon. */
+static struct http_text tag_number(struct http_text tag)
+{
+    static const char *const prefixes[] = {"story:", "story%3A", "story%3a"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        size_t n = strlen(prefixes[i]);
+        if (tag.n > n && !strncmp(tag.p, prefixes[i], n))
+            return (struct http_text){tag.p + n, tag.n - n};
+    }
+    return (struct http_text){tag.p, 0};
 }
 
 /* A number in the place of {name} matches even if it is none: then *bad_id is the name. */
@@ -104,6 +166,12 @@ static bool matches(const char *pattern, struct http_text path, uint64_t ids[PAT
         struct http_text text = {from, (size_t)(at - from)};
         if (!text.n)
             return false;
+        if (!strncmp(pattern, "{tag}", 5))
+            text = tag_number(text);
+        if (!strncmp(pattern, "{name}", 6)) { /* any text; its handler takes it from the path */
+            pattern += 6;
+            continue;
+        }
         if (!parse_id(text, &ids[n_ids]) || !ids[n_ids])
             *bad_id = parameter_name(pattern);
         n_ids++;

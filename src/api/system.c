@@ -81,6 +81,7 @@ void run_status(struct exchange *ex)
     put_u64(&out, "changes", stats.changes);
     put_u64(&out, "batches", stats.batches);
     put_u64(&out, "batches_failed", stats.failures);
+    put_u64(&out, "faults", stats.faults);
     put_u64(&out, "data_bytes", stats.data_bytes);
     put_u64(&out, "log_bytes", stats.log_bytes);
     put_u64(&out, "snapshots", stats.snapshots);

@@ -14,18 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/bench.h"
 #include "cli/cli.h"
 #include "tidings.h"
-
-enum { IN_FLIGHT = 20000, PAGE = 10 };
-
-struct bench {
-    struct tidings *tidings;
-    const char *dir;
-    uint64_t users, followed, posts, fans, samples;
-    uint64_t random;
-    const char *only; /* part of the name of what is to be measured; NULL is everything */
-};
 
 static const char help[] =
     "usage: tidings bench-engine --data DIR [OPTIONS]\n\n"
@@ -36,12 +27,13 @@ static const char help[] =
     "  --followed N    authors each of them follows (200)\n"
     "  --posts N       posts each author publishes (10)\n"
     "  --fans N        followers of the one big author (1000000)\n"
+    "  --comments N    comments on one post (100000)\n"
     "  --samples N     operations timed of each kind (20000)\n"
     "  --only TEXT     only measurements whose name contains TEXT\n";
 
 /* ---- Tools ---------------------------------------------------------------------------------- */
 
-static uint64_t next_random(struct bench *bench)
+uint64_t bench_random(struct bench *bench)
 {
     uint64_t z = bench->random += UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -49,9 +41,9 @@ static uint64_t next_random(struct bench *bench)
     return z ^ (z >> 31);
 }
 
-static uint64_t random_user(struct bench *bench)
+uint64_t bench_user(struct bench *bench)
 {
-    return 1 + next_random(bench) % bench->users;
+    return 1 + bench_random(bench) % bench->users;
 }
 
 static uint64_t nanoseconds(clockid_t clock)
@@ -61,7 +53,7 @@ static uint64_t nanoseconds(clockid_t clock)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static void fail(const char *what, enum tidings_err err)
+_Noreturn void bench_fail(const char *what, enum tidings_err err)
 {
     fprintf(stderr, "tidings: bench: %s: %s\n", what, tidings_err_text(err));
     exit(EXIT_BROKEN);
@@ -106,7 +98,7 @@ static void land(struct tidings_call *call)
     struct flight *flight = call->ctx;
     struct pool *pool = flight->pool;
     if (call->err)
-        fail("a change", call->err);
+        bench_fail("a change", call->err);
     pthread_mutex_lock(&pool->mutex);
     flight->next = pool->idle;
     pool->idle = flight;
@@ -127,12 +119,12 @@ static struct flight *take_flight(struct pool *pool)
     return flight;
 }
 
-static struct pool *pool_new(void)
+struct pool *pool_new(void)
 {
     struct pool *pool = calloc(1, sizeof *pool);
     struct flight *flights = calloc(IN_FLIGHT, sizeof *flights);
     if (!pool || !flights)
-        fail("pool", TIDINGS_NO_MEMORY);
+        bench_fail("pool", TIDINGS_NO_MEMORY);
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->landed, NULL);
     pool->flights = flights;
@@ -146,7 +138,7 @@ static struct pool *pool_new(void)
     return pool;
 }
 
-static void pool_drain(struct pool *pool)
+void pool_drain(struct pool *pool)
 {
     pthread_mutex_lock(&pool->mutex);
     while (pool->out)
@@ -154,18 +146,14 @@ static void pool_drain(struct pool *pool)
     pthread_mutex_unlock(&pool->mutex);
 }
 
-static void pool_free(struct pool *pool)
+void pool_free(struct pool *pool)
 {
     pool_drain(pool);
     free(pool->flights);
     free(pool);
 }
 
-struct usage {
-    uint64_t wall, user, sys;
-};
-
-static struct usage usage_now(void)
+struct usage bench_usage(void)
 {
     struct rusage r;
     getrusage(RUSAGE_SELF, &r);
@@ -176,9 +164,9 @@ static struct usage usage_now(void)
     };
 }
 
-static void print_usage(const char *what, struct usage from, uint64_t n)
+void bench_print_usage(const char *what, struct usage from, uint64_t n)
 {
-    struct usage to = usage_now();
+    struct usage to = bench_usage();
     double count = (double)(n ? n : 1) * 1e3;
     printf("%-34s %8.2f us wall %8.2f user   %8.2f sys   (%" PRIu64 " times)\n", what,
            (double)(to.wall - from.wall) / count, (double)(to.user - from.user) / count,
@@ -188,7 +176,7 @@ static void print_usage(const char *what, struct usage from, uint64_t n)
 
 /* ---- Filling -------------------------------------------------------------------------------- */
 
-static void submit(struct bench *bench, struct pool *pool, struct tidings_op op)
+void bench_submit(struct bench *bench, struct pool *pool, struct tidings_op op)
 {
     struct flight *flight = take_flight(pool);
     flight->op = op;
@@ -210,7 +198,7 @@ static uint64_t author_of(const struct bench *bench, uint64_t user, uint64_t i)
 static void fill_follows(struct bench *bench)
 {
     struct pool *pool = pool_new();
-    struct usage from = usage_now();
+    struct usage from = bench_usage();
     uint64_t n = 0;
     for (uint64_t user = 1; user <= bench->users; user++) {
         progress("follow", user, bench->users);
@@ -218,47 +206,47 @@ static void fill_follows(struct bench *bench)
             uint64_t author = author_of(bench, user, i);
             if (author == user)
                 continue;
-            submit(bench, pool,
-                   (struct tidings_op){.kind = TIDINGS_OP_FOLLOW,
-                                       .role = TIDINGS_ROLE_SERVICE,
-                                       .user_id = user,
-                                       .u.relation.user_id = author});
+            bench_submit(bench, pool,
+                         (struct tidings_op){.kind = TIDINGS_OP_FOLLOW,
+                                             .role = TIDINGS_ROLE_SERVICE,
+                                             .user_id = user,
+                                             .u.relation.user_id = author});
             n++;
         }
     }
     pool_free(pool);
-    print_usage("follow, in large batches", from, n);
+    bench_print_usage("follow, in large batches", from, n);
 }
 
 static void fill_fans(struct bench *bench)
 {
     struct pool *pool = pool_new();
-    struct usage from = usage_now();
+    struct usage from = bench_usage();
     uint64_t big = bench->users + bench->fans + 1;
     for (uint64_t i = 0; i < bench->fans; i++) {
         progress("fans", i, bench->fans);
-        submit(bench, pool,
-               (struct tidings_op){.kind = TIDINGS_OP_FOLLOW,
-                                   .role = TIDINGS_ROLE_SERVICE,
-                                   .user_id = bench->users + 1 + i,
-                                   .u.relation.user_id = big});
+        bench_submit(bench, pool,
+                     (struct tidings_op){.kind = TIDINGS_OP_FOLLOW,
+                                         .role = TIDINGS_ROLE_SERVICE,
+                                         .user_id = bench->users + 1 + i,
+                                         .u.relation.user_id = big});
     }
     pool_free(pool);
-    print_usage("follow the big author", from, bench->fans);
+    bench_print_usage("follow the big author", from, bench->fans);
 }
 
 static void fill_names(struct bench *bench)
 {
     struct pool *pool = pool_new();
     for (uint64_t user = 1; user <= bench->users; user++)
-        submit(bench, pool,
-               (struct tidings_op){.kind = TIDINGS_OP_PROFILE_SET,
-                                   .user_id = user,
-                                   .u.profile.name = {"An ordinary name", 16}});
+        bench_submit(bench, pool,
+                     (struct tidings_op){.kind = TIDINGS_OP_PROFILE_SET,
+                                         .user_id = user,
+                                         .u.profile.name = {"An ordinary name", 16}});
     pool_free(pool);
 }
 
-static struct tidings_op publish_op(uint64_t author)
+struct tidings_op bench_publish(uint64_t author)
 {
     static const char body[] =
         "A body of ordinary length, as people write it: a hundred characters or so, "
@@ -273,14 +261,14 @@ static struct tidings_op publish_op(uint64_t author)
 static void fill_posts(struct bench *bench)
 {
     struct pool *pool = pool_new();
-    struct usage from = usage_now();
+    struct usage from = bench_usage();
     uint64_t n = bench->users * bench->posts;
     for (uint64_t i = 0; i < n; i++) {
         progress("publish", i, n);
-        submit(bench, pool, publish_op(1 + (i * 104729) % bench->users));
+        bench_submit(bench, pool, bench_publish(1 + (i * 104729) % bench->users));
     }
     pool_free(pool);
-    print_usage("publish, in large batches", from, n);
+    bench_print_usage("publish, in large batches", from, n);
 }
 
 static uint64_t file_bytes(const struct bench *bench)
@@ -303,21 +291,19 @@ static void fill(struct bench *bench)
 
 /* ---- Single operations ---------------------------------------------------------------------- */
 
-typedef struct tidings_op make_op(struct bench *bench, struct tidings_answer *answer);
-
-static bool is_wanted(const struct bench *bench, const char *what)
+bool bench_wants(const struct bench *bench, const char *what)
 {
     return !bench->only || strstr(what, bench->only);
 }
 
-static void time_op(struct bench *bench, const char *what, make_op *make)
+void bench_time(struct bench *bench, const char *what, make_op *make)
 {
-    if (!is_wanted(bench, what))
+    if (!bench_wants(bench, what))
         return;
     struct tidings_answer answer;
     uint64_t *times = malloc(bench->samples * sizeof *times);
     if (!times)
-        fail(what, TIDINGS_NO_MEMORY);
+        bench_fail(what, TIDINGS_NO_MEMORY);
     tidings_answer_init(&answer);
     for (uint64_t i = 0; i < bench->samples; i++) {
         struct tidings_op op = make(bench, &answer);
@@ -325,7 +311,7 @@ static void time_op(struct bench *bench, const char *what, make_op *make)
         enum tidings_err err = tidings_run(bench->tidings, &op, &answer);
         times[i] = nanoseconds(CLOCK_MONOTONIC) - from;
         if (err)
-            fail(what, err);
+            bench_fail(what, err);
     }
     print_times(what, times, bench->samples);
     tidings_answer_release(&answer);
@@ -335,19 +321,19 @@ static void time_op(struct bench *bench, const char *what, make_op *make)
 static struct tidings_op make_badge(struct bench *bench, struct tidings_answer *answer)
 {
     (void)answer;
-    return (struct tidings_op){.kind = TIDINGS_OP_BADGE, .user_id = random_user(bench)};
+    return (struct tidings_op){.kind = TIDINGS_OP_BADGE, .user_id = bench_user(bench)};
 }
 
 static struct tidings_op make_unread(struct bench *bench, struct tidings_answer *answer)
 {
     (void)answer;
-    return (struct tidings_op){.kind = TIDINGS_OP_UNREAD, .user_id = random_user(bench)};
+    return (struct tidings_op){.kind = TIDINGS_OP_UNREAD, .user_id = bench_user(bench)};
 }
 
 static struct tidings_op page_op(struct bench *bench, enum tidings_filter filter, uint64_t after)
 {
     return (struct tidings_op){.kind = TIDINGS_OP_INBOX,
-                               .user_id = random_user(bench),
+                               .user_id = bench_user(bench),
                                .u.feed = {.filter = filter, .page = {PAGE, {after, 0}}}};
 }
 
@@ -386,7 +372,7 @@ static uint64_t old_id(struct bench *bench)
         }
         tidings_answer_release(&answer);
     }
-    return oldest + next_random(bench) % (newest - oldest + 1);
+    return oldest + bench_random(bench) % (newest - oldest + 1);
 }
 
 static struct tidings_op make_older(struct bench *bench, struct tidings_answer *answer)
@@ -405,14 +391,14 @@ static struct tidings_op make_one_author(struct bench *bench, struct tidings_ans
 {
     (void)answer;
     struct tidings_op op = page_op(bench, TIDINGS_ALL, 0);
-    op.u.feed.author_id = author_of(bench, op.user_id, next_random(bench) % bench->followed);
+    op.u.feed.author_id = author_of(bench, op.user_id, bench_random(bench) % bench->followed);
     return op;
 }
 
 static struct tidings_op make_publish_big(struct bench *bench, struct tidings_answer *answer)
 {
     (void)answer;
-    return publish_op(bench->users + bench->fans + 1);
+    return bench_publish(bench->users + bench->fans + 1);
 }
 
 /* Marks of random items, many in flight, so that the sync is shared and the CPU's part shows. */
@@ -422,7 +408,7 @@ static void time_marks(struct bench *bench)
     struct pool *pool = pool_new();
     uint64_t n = bench->samples, *ids = malloc(n * sizeof *ids), *users = malloc(n * sizeof *users);
     if (!ids || !users)
-        fail("mark", TIDINGS_NO_MEMORY);
+        bench_fail("mark", TIDINGS_NO_MEMORY);
     tidings_answer_init(&answer);
     for (uint64_t i = 0; i < n; i++) {
         struct tidings_op op = page_op(bench, TIDINGS_UNREAD, old_id(bench));
@@ -431,15 +417,15 @@ static void time_marks(struct bench *bench)
         users[i] = op.user_id;
         ids[i] = answer.u.feed.n ? answer.u.feed.rows[0].post_id : 0;
     }
-    struct usage from = usage_now();
+    struct usage from = bench_usage();
     for (uint64_t i = 0; i < n; i++)
         if (ids[i])
-            submit(bench, pool,
-                   (struct tidings_op){.kind = TIDINGS_OP_MARK_READ,
-                                       .user_id = users[i],
-                                       .u.mark = {.post_ids = &ids[i], .n_post_ids = 1}});
+            bench_submit(bench, pool,
+                         (struct tidings_op){.kind = TIDINGS_OP_MARK_READ,
+                                             .user_id = users[i],
+                                             .u.mark = {.post_ids = &ids[i], .n_post_ids = 1}});
     pool_drain(pool);
-    print_usage("mark-read, in large batches", from, n);
+    bench_print_usage("mark-read, in large batches", from, n);
     pool_free(pool);
     tidings_answer_release(&answer);
     free(ids);
@@ -449,11 +435,11 @@ static void time_marks(struct bench *bench)
 static void time_publishing(struct bench *bench)
 {
     struct pool *pool = pool_new();
-    struct usage from = usage_now();
+    struct usage from = bench_usage();
     for (uint64_t i = 0; i < bench->samples; i++)
-        submit(bench, pool, make_publish_big(bench, NULL));
+        bench_submit(bench, pool, make_publish_big(bench, NULL));
     pool_drain(pool);
-    print_usage("publish to the big author, batches", from, bench->samples);
+    bench_print_usage("publish to the big author, batches", from, bench->samples);
     pool_free(pool);
 }
 
@@ -466,7 +452,7 @@ static void warm_up(struct bench *bench)
         struct tidings_op op = {
             .kind = TIDINGS_OP_INBOX, .user_id = user, .u.feed.page.limit = PAGE};
         if (tidings_run(bench->tidings, &op, &answer))
-            fail("warm-up", answer.err);
+            bench_fail("warm-up", answer.err);
     }
     tidings_answer_release(&answer);
 }
@@ -474,22 +460,23 @@ static void warm_up(struct bench *bench)
 static void measure(struct bench *bench)
 {
     warm_up(bench);
-    time_op(bench, "badge", make_badge);
-    time_op(bench, "unread by author", make_unread);
-    time_op(bench, "inbox, first page of 10", make_first);
-    time_op(bench, "inbox, older page of 10", make_older);
-    time_op(bench, "inbox, first unread page of 10", make_first_unread);
-    time_op(bench, "inbox, older unread page of 10", make_older_unread);
-    time_op(bench, "inbox, one author's page of 10", make_one_author);
-    if (is_wanted(bench, "mark-read"))
+    bench_time(bench, "badge", make_badge);
+    bench_time(bench, "unread by author", make_unread);
+    bench_time(bench, "inbox, first page of 10", make_first);
+    bench_time(bench, "inbox, older page of 10", make_older);
+    bench_time(bench, "inbox, first unread page of 10", make_first_unread);
+    bench_time(bench, "inbox, older unread page of 10", make_older_unread);
+    bench_time(bench, "inbox, one author's page of 10", make_one_author);
+    if (bench_wants(bench, "mark-read"))
         time_marks(bench);
-    time_op(bench, "badge, after marking", make_badge);
-    time_op(bench, "inbox, first page, after marking", make_first);
-    time_op(bench, "inbox, first read page", make_first_read);
-    if (is_wanted(bench, "publish"))
+    bench_time(bench, "badge, after marking", make_badge);
+    bench_time(bench, "inbox, first page, after marking", make_first);
+    bench_time(bench, "inbox, first read page", make_first_read);
+    if (bench_wants(bench, "publish"))
         time_publishing(bench);
+    bench_interactions(bench);
     bench->samples = bench->samples > 500 ? 500 : bench->samples;
-    time_op(bench, "publish to the big author, synced", make_publish_big);
+    bench_time(bench, "publish to the big author, synced", make_publish_big);
 }
 
 /* ---- The command ---------------------------------------------------------------------------- */
@@ -534,23 +521,24 @@ static int run(struct bench *bench)
 int cli_bench_engine(int argc, char **argv)
 {
     static const struct option flags[] = {
-        {"data", required_argument, NULL, 'd'},
-        {"users", required_argument, NULL, 'u'},
-        {"followed", required_argument, NULL, 'f'},
-        {"posts", required_argument, NULL, 'p'},
-        {"fans", required_argument, NULL, 'n'},
-        {"samples", required_argument, NULL, 's'},
-        {"only", required_argument, NULL, 'o'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
+        {"data", required_argument, NULL, 'd'},     {"users", required_argument, NULL, 'u'},
+        {"followed", required_argument, NULL, 'f'}, {"posts", required_argument, NULL, 'p'},
+        {"fans", required_argument, NULL, 'n'},     {"comments", required_argument, NULL, 'c'},
+        {"samples", required_argument, NULL, 's'},  {"only", required_argument, NULL, 'o'},
+        {"help", no_argument, NULL, 'h'},           {0},
     };
-    struct bench bench = {
-        .users = 100000, .followed = 200, .posts = 10, .fans = 1000000, .samples = 20000};
+    struct bench bench = {.users = 100000,
+                          .followed = 200,
+                          .posts = 10,
+                          .fans = 1000000,
+                          .comments = 100000,
+                          .samples = 20000};
     for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
         uint64_t *number = flag == 'u'   ? &bench.users
                            : flag == 'f' ? &bench.followed
                            : flag == 'p' ? &bench.posts
                            : flag == 'n' ? &bench.fans
+                           : flag == 'c' ? &bench.comments
                            : flag == 's' ? &bench.samples
                                          : NULL;
         if (flag == 'h' || flag == '?') {
@@ -565,7 +553,7 @@ int cli_bench_engine(int argc, char **argv)
             *number = strtoull(optarg, NULL, 10);
     }
     bool sane = bench.dir && bench.users > bench.followed && bench.followed && bench.posts &&
-                bench.samples && optind == argc;
+                bench.samples && bench.comments && optind == argc;
     if (!sane) {
         fputs(help, stderr);
         return EXIT_USAGE;

@@ -57,6 +57,7 @@ int cli_verify(int argc, char **argv)
     struct tidings_verify verify = {.report = stdout,
                                     .progress = isatty(STDERR_FILENO) ? stderr : NULL};
     tidings_options_init(&options);
+    options.as_stored = true;
     for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
         if (flag == 'h') {
             fputs(help, stdout);

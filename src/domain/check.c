@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "domain/check.h"
 
+#include <string.h>
+
 #include "base/utf8.h"
 #include "domain/ids.h"
 
@@ -143,6 +145,180 @@ static const char *check_mark(const struct tidings_op *op, const struct tidings_
     return is_id(op->u.mark.up_to) ? NULL : "up_to";
 }
 
+static const char *check_notices(const struct tidings_op *op,
+                                 const struct tidings_settings *settings)
+{
+    if (op->u.mark.author_id)
+        return "author_id";
+    const char *field = check_mark(op, settings);
+    return field && !strcmp(field, "post_ids") ? "ids" : field;
+}
+
+static bool is_reaction(enum tidings_reaction reaction, enum tidings_target target)
+{
+    if (target == TIDINGS_TARGET_POST)
+        return reaction == TIDINGS_LIKE || reaction == TIDINGS_FAV;
+    return reaction == TIDINGS_LIKE || reaction == TIDINGS_DOWNVOTE;
+}
+
+static bool is_target(enum tidings_target target)
+{
+    return target == TIDINGS_TARGET_POST || target == TIDINGS_TARGET_COMMENT;
+}
+
+static const char *check_react(const struct tidings_op *op)
+{
+    if (!is_target(op->u.react.target))
+        return "target";
+    if (op->kind != TIDINGS_OP_STATS && !is_reaction(op->u.react.reaction, op->u.react.target))
+        return "reaction";
+    return is_id(op->u.react.id) ? NULL : "id";
+}
+
+/* Downvotes are counted, not listed. */
+static const char *check_reactors(const struct tidings_op *op,
+                                  const struct tidings_settings *settings)
+{
+    if (!is_target(op->u.reactors.target))
+        return "target";
+    if (op->u.reactors.reaction == TIDINGS_DOWNVOTE ||
+        !is_reaction(op->u.reactors.reaction, op->u.reactors.target))
+        return "reaction";
+    if (op->kind == TIDINGS_OP_REACTORS && !is_id(op->u.reactors.id))
+        return "id";
+    return check_page(&op->u.reactors.page, settings);
+}
+
+static const char *check_comment(const struct tidings_op *op,
+                                 const struct tidings_settings *settings)
+{
+    if (!is_id(op->u.comment.post_id))
+        return "post_id";
+    if (op->u.comment.parent_id > TIDINGS_ID_MAX)
+        return "parent_id";
+    if (!op->u.comment.body.p ||
+        !is_text(op->u.comment.body, 1, settings->comment_max, settings->comment_max * 4))
+        return "body";
+    return NULL;
+}
+
+static const char *check_comments(const struct tidings_op *op,
+                                  const struct tidings_settings *settings)
+{
+    if (!is_id(op->u.comments.post_id))
+        return "post_id";
+    if (op->u.comments.parent_id > TIDINGS_ID_MAX)
+        return "parent_id";
+    if ((unsigned)op->u.comments.sort > TIDINGS_OLD)
+        return "sort";
+    return check_page(&op->u.comments.page, settings);
+}
+
+static const char *check_messages(const struct tidings_op *op,
+                                  const struct tidings_settings *settings)
+{
+    const struct tidings_message *messages = op->u.scene.messages;
+    size_t n = op->u.scene.n_messages;
+    if (n > settings->messages_max || (n && !messages))
+        return "messages";
+    for (size_t i = 0; i < n; i++) {
+        bool known = op->kind == TIDINGS_OP_SCENE_EDIT && messages[i].id <= TIDINGS_ID_MAX;
+        if ((messages[i].id && !known) || !messages[i].text.p ||
+            !is_text(messages[i].text, 1, settings->message_max, settings->message_max * 4))
+            return "messages";
+    }
+    return NULL;
+}
+
+static const char *check_scene(const struct tidings_op *op, const struct tidings_settings *settings)
+{
+    bool is_new = op->kind == TIDINGS_OP_SCENE_PUBLISH;
+    if (is_new && !is_id(op->u.scene.story_id))
+        return "story_id";
+    if (!is_new && !is_id(op->u.scene.scene_id))
+        return "scene_id";
+    struct tidings_text title = op->u.scene.title;
+    bool nothing = !title.p && !op->u.scene.messages;
+    if ((is_new || title.p || nothing) && !is_title(title, settings))
+        return "title";
+    return check_messages(op, settings);
+}
+
+static const char *check_reading(const struct tidings_op *op)
+{
+    if (op->kind != TIDINGS_OP_READING_CLEAR && !is_id(op->u.reading.story_id))
+        return "story_id";
+    if (op->u.reading.modified_at < 0)
+        return "modified_at";
+    if (op->kind != TIDINGS_OP_READING_SET)
+        return NULL;
+    if (op->u.reading.scene_id > TIDINGS_ID_MAX)
+        return "scene_id";
+    if (op->u.reading.message_id > TIDINGS_ID_MAX ||
+        (op->u.reading.message_id && !op->u.reading.scene_id))
+        return "message_id";
+    return NULL;
+}
+
+static const char *check_readings(const struct tidings_op *op,
+                                  const struct tidings_settings *settings)
+{
+    if (op->u.readings.since > TIDINGS_ID_MAX || (op->u.readings.since && !op->u.readings.delta))
+        return "since";
+    return check_page(&op->u.readings.page, settings);
+}
+
+/* The name is a key of the local engine's. */
+enum { WEBHOOK_NAME_MAX = 30, WEBHOOK_URL_MAX = 2048, WEBHOOK_ERROR_MAX = 200 };
+enum { WEBHOOK_SECRET_LEAST = 16, WEBHOOK_SECRET_MOST = 256 };
+
+/* A name goes into paths and labels: letters, digits, - and _. */
+static bool is_webhook_name(struct tidings_text name)
+{
+    if (!name.p || !name.n || name.n > WEBHOOK_NAME_MAX)
+        return false;
+    for (size_t i = 0; i < name.n; i++) {
+        char c = name.p[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (!letter && !(c >= '0' && c <= '9') && c != '-' && c != '_')
+            return false;
+    }
+    return true;
+}
+
+static const char *check_webhook(const struct tidings_op *op)
+{
+    struct tidings_text url = op->u.webhook.url, secret = op->u.webhook.secret;
+    if (!is_webhook_name(op->u.webhook.name))
+        return "name";
+    if (op->kind != TIDINGS_OP_WEBHOOK_SET)
+        return NULL;
+    if (!url.p || !is_text(url, 1, WEBHOOK_URL_MAX, WEBHOOK_URL_MAX))
+        return "url";
+    if (secret.p &&
+        !is_text(secret, WEBHOOK_SECRET_LEAST, WEBHOOK_SECRET_MOST, WEBHOOK_SECRET_MOST))
+        return "secret";
+    return NULL;
+}
+
+static const char *check_webhook_report(const struct tidings_op *op)
+{
+    struct tidings_text error = op->u.webhook_report.last_error;
+    if (!is_webhook_name(op->u.webhook_report.name))
+        return "name";
+    if (op->u.webhook_report.position > TIDINGS_ID_MAX)
+        return "position";
+    if (op->u.webhook_report.retry_at < 0)
+        return "retry_at";
+    if (op->u.webhook_report.failing_since < 0)
+        return "failing_since";
+    if (op->u.webhook_report.waiting_since < 0)
+        return "waiting_since";
+    if (error.p && !is_text(error, 0, WEBHOOK_ERROR_MAX, WEBHOOK_ERROR_MAX))
+        return "last_error";
+    return NULL;
+}
+
 static const char *check_args(const struct tidings_op *op, const struct tidings_settings *settings)
 {
     switch (op->kind) {
@@ -154,6 +330,7 @@ static const char *check_args(const struct tidings_op *op, const struct tidings_
     case TIDINGS_OP_FOLLOWERS:
         return check_users(op, settings);
     case TIDINGS_OP_FANS_AMONG:
+    case TIDINGS_OP_SUBSCRIBERS_AMONG:
         return check_among(op);
     case TIDINGS_OP_COUNTERS:
     case TIDINGS_OP_PROFILE:
@@ -172,13 +349,66 @@ static const char *check_args(const struct tidings_op *op, const struct tidings_
     case TIDINGS_OP_AUTHOR_PAGE:
     case TIDINGS_OP_INBOX:
         return check_feed(op, settings);
+    case TIDINGS_OP_REACT:
+    case TIDINGS_OP_UNREACT:
+    case TIDINGS_OP_STATS:
+        return check_react(op);
+    case TIDINGS_OP_REACTORS:
+    case TIDINGS_OP_REACTED:
+        return check_reactors(op, settings);
+    case TIDINGS_OP_COMMENT:
+        return check_comment(op, settings);
+    case TIDINGS_OP_COMMENT_DELETE:
+    case TIDINGS_OP_COMMENT_HIDE:
+    case TIDINGS_OP_COMMENT_RESTORE:
+        return is_id(op->u.comment_id.comment_id) ? NULL : "comment_id";
+    case TIDINGS_OP_COMMENTS:
+        return check_comments(op, settings);
+    case TIDINGS_OP_HOT:
+        if (op->u.hot.kind < TIDINGS_NOTE || op->u.hot.kind > TIDINGS_STORY)
+            return "kind";
+        return check_page(&op->u.hot.page, settings);
+    case TIDINGS_OP_SCENE_PUBLISH:
+    case TIDINGS_OP_SCENE_EDIT:
+        return check_scene(op, settings);
+    case TIDINGS_OP_SCENE_DELETE:
+    case TIDINGS_OP_SCENE:
+        return is_id(op->u.scene_id.scene_id) ? NULL : "scene_id";
+    case TIDINGS_OP_SCENES:
+    case TIDINGS_OP_SUBSCRIBERS:
+        if (!is_id(op->u.scenes.story_id))
+            return "story_id";
+        return check_page(&op->u.scenes.page, settings);
+    case TIDINGS_OP_READING_SET:
+    case TIDINGS_OP_READING_DELETE:
+    case TIDINGS_OP_READING_CLEAR:
+        return check_reading(op);
+    case TIDINGS_OP_READING:
+        return check_readings(op, settings);
+    case TIDINGS_OP_SUBSCRIBE:
+    case TIDINGS_OP_UNSUBSCRIBE:
+        return is_id(op->u.post.post_id) ? NULL : "story_id";
+    case TIDINGS_OP_WEBHOOK_SET:
+    case TIDINGS_OP_WEBHOOK_DELETE:
+    case TIDINGS_OP_WEBHOOK_RETRY:
+    case TIDINGS_OP_WEBHOOK:
+        return check_webhook(op);
+    case TIDINGS_OP_WEBHOOK_REPORT:
+        return check_webhook_report(op);
+    case TIDINGS_OP_NOTICES_MARK:
+        return check_notices(op, settings);
     case TIDINGS_OP_MARK_READ:
     case TIDINGS_OP_MARK_UNREAD:
         return check_mark(op, settings);
     case TIDINGS_OP_HISTORY:
+    case TIDINGS_OP_SUBSCRIPTIONS:
+    case TIDINGS_OP_NOTICES:
+    case TIDINGS_OP_WEBHOOKS:
     case TIDINGS_OP_EVENTS:
         return check_page(&op->u.page, settings);
     case TIDINGS_OP_HISTORY_CLEAR:
+    case TIDINGS_OP_PREFERENCES_SET:
+    case TIDINGS_OP_PREFERENCES:
     case TIDINGS_OP_BADGE:
     case TIDINGS_OP_UNREAD:
         return NULL;

@@ -258,7 +258,7 @@ struct http_observation {
     X(headers_max, 64, 1, "headers in a request, 128 at most")                                    \
     X(arena_max, 1048576, 1, "bytes of memory a handler may take for one request")                \
     X(pipeline_max, 16, 1, "requests of one connection under way at the same time")               \
-    X(output_max, 4194304, 1, "unsent bytes of answers for one connection")                       \
+    X(output_max, 8388608, 1, "unsent bytes of answers for one connection")                       \
     X(stream_output_max, 262144, 1, "unsent bytes of one stream")                                 \
     X(connections_max, 16384, 1, "connections open at the same time")                             \
     X(connections_per_address, 1024, 0, "of them from one IPv4 address or IPv6 /64; 0: no limit") \

@@ -227,6 +227,59 @@ uint64_t mark_up_to(uint64_t viewer, uint64_t author, uint64_t up_to)
     return answer.u.mark.marked;
 }
 
+static struct tidings_op react_op(enum tidings_op_kind kind, uint64_t user,
+                                  enum tidings_reaction reaction, enum tidings_target target,
+                                  uint64_t id)
+{
+    return (struct tidings_op){.kind = kind,
+                               .role = TIDINGS_ROLE_SERVICE,
+                               .user_id = user,
+                               .u.react = {reaction, target, id}};
+}
+
+bool react(uint64_t user, enum tidings_reaction reaction, enum tidings_target target, uint64_t id)
+{
+    must(react_op(TIDINGS_OP_REACT, user, reaction, target, id));
+    return answer.u.reaction.changed;
+}
+
+bool unreact(uint64_t user, enum tidings_reaction reaction, enum tidings_target target, uint64_t id)
+{
+    must(react_op(TIDINGS_OP_UNREACT, user, reaction, target, id));
+    return answer.u.reaction.changed;
+}
+
+uint64_t comment(uint64_t user, uint64_t post, uint64_t parent, const char *body)
+{
+    must((struct tidings_op){.kind = TIDINGS_OP_COMMENT,
+                             .role = TIDINGS_ROLE_SERVICE,
+                             .user_id = user,
+                             .u.comment = {post, parent, text_of(body)}});
+    return answer.u.comment.id;
+}
+
+void delete_comment(uint64_t user, uint64_t id)
+{
+    must((struct tidings_op){
+        .kind = TIDINGS_OP_COMMENT_DELETE, .user_id = user, .u.comment_id.comment_id = id});
+}
+
+static void moderate(enum tidings_op_kind kind, uint64_t id)
+{
+    must((struct tidings_op){
+        .kind = kind, .role = TIDINGS_ROLE_ADMIN, .user_id = 999, .u.comment_id.comment_id = id});
+}
+
+void hide(uint64_t id)
+{
+    moderate(TIDINGS_OP_COMMENT_HIDE, id);
+}
+
+void restore(uint64_t id)
+{
+    moderate(TIDINGS_OP_COMMENT_RESTORE, id);
+}
+
 /* ---- Looking --------------------------------------------------------------------------------- */
 
 uint64_t badge(uint64_t viewer)
@@ -298,6 +351,47 @@ void list_history(uint64_t viewer, struct ids *ids)
             add_id(ids, answer.u.history.rows[i].post_id);
         op.u.page.after = answer.u.history.next;
     } while (answer.u.history.next.a);
+}
+
+void list_comments(uint64_t post, uint64_t parent, enum tidings_sort sort, struct ids *ids)
+{
+    struct tidings_op op = {.kind = TIDINGS_OP_COMMENTS,
+                            .role = TIDINGS_ROLE_ADMIN,
+                            .user_id = 999,
+                            .u.comments = {post, parent, sort, .page.limit = 3}};
+    ids->n = 0;
+    do {
+        must(op);
+        assert_true(answer.u.comments.n == 3 || !answer.u.comments.next.a);
+        for (size_t i = 0; i < answer.u.comments.n; i++)
+            add_id(ids, answer.u.comments.rows[i].id);
+        op.u.comments.page.after = answer.u.comments.next;
+    } while (answer.u.comments.next.a);
+}
+
+void list_hot(enum tidings_post_kind kind, struct ids *ids)
+{
+    struct tidings_op op = {
+        .kind = TIDINGS_OP_HOT, .user_id = 999, .u.hot = {kind, .page.limit = 3}};
+    ids->n = 0;
+    do {
+        must(op);
+        assert_true(answer.u.hot.n == 3 || !answer.u.hot.next.a);
+        for (size_t i = 0; i < answer.u.hot.n; i++) {
+            add_id(ids, answer.u.hot.rows[i].post_id);
+            assert_true(!i || answer.u.hot.rows[i].heat <= answer.u.hot.rows[i - 1].heat);
+        }
+        op.u.hot.page.after = answer.u.hot.next;
+    } while (answer.u.hot.next.a);
+}
+
+struct tidings_counts counts_of(enum tidings_target target, uint64_t id)
+{
+    must((struct tidings_op){.kind = TIDINGS_OP_STATS,
+                             .role = TIDINGS_ROLE_ADMIN,
+                             .user_id = 999,
+                             .u.react = {.target = target, .id = id}});
+    return answer.u.stats.counts;
 }
 
 bool next_inbox_page(uint64_t viewer, enum tidings_filter filter, uint32_t limit,

@@ -55,6 +55,15 @@ uint64_t mark_one(uint64_t viewer, uint64_t post);
 uint64_t unmark_one(uint64_t viewer, uint64_t post);
 uint64_t mark_up_to(uint64_t viewer, uint64_t author, uint64_t up_to);
 
+/* By a service as well. */
+bool react(uint64_t user, enum tidings_reaction reaction, enum tidings_target target, uint64_t id);
+bool unreact(uint64_t user, enum tidings_reaction reaction, enum tidings_target target,
+             uint64_t id);
+uint64_t comment(uint64_t user, uint64_t post, uint64_t parent, const char *body);
+void delete_comment(uint64_t user, uint64_t id);
+void hide(uint64_t id); /* by an admin, like the next */
+void restore(uint64_t id);
+
 /* ---- Looking --------------------------------------------------------------------------------- */
 
 uint64_t badge(uint64_t viewer);
@@ -72,6 +81,12 @@ struct ids {
 void list_inbox(uint64_t viewer, uint64_t author, enum tidings_filter filter, struct ids *ids);
 void list_author(uint64_t viewer, uint64_t author, enum tidings_filter filter, struct ids *ids);
 void list_history(uint64_t viewer, struct ids *ids);
+
+/* All pages of comments on a post or a comment, and of a hot list. */
+void list_comments(uint64_t post, uint64_t parent, enum tidings_sort sort, struct ids *ids);
+void list_hot(enum tidings_post_kind kind, struct ids *ids);
+struct tidings_counts counts_of(enum tidings_target target,
+                                uint64_t id); /* as an admin sees them */
 
 /* One page; the cursor moves on. False at the end of the list. */
 bool next_inbox_page(uint64_t viewer, enum tidings_filter filter, uint32_t limit,
@@ -92,6 +107,22 @@ void assert_ids(const struct ids *found, const uint64_t *expected, size_t n);
         const uint64_t expected_[] = {__VA_ARGS__};                           \
         static struct ids found_;                                             \
         list_history((viewer), &found_);                                      \
+        assert_ids(&found_, expected_, sizeof expected_ / sizeof *expected_); \
+    } while (0)
+
+#define ASSERT_COMMENTS(post, parent, sort, ...)                              \
+    do {                                                                      \
+        const uint64_t expected_[] = {__VA_ARGS__};                           \
+        static struct ids found_;                                             \
+        list_comments((post), (parent), (sort), &found_);                     \
+        assert_ids(&found_, expected_, sizeof expected_ / sizeof *expected_); \
+    } while (0)
+
+#define ASSERT_HOT(kind, ...)                                                 \
+    do {                                                                      \
+        const uint64_t expected_[] = {__VA_ARGS__};                           \
+        static struct ids found_;                                             \
+        list_hot((kind), &found_);                                            \
         assert_ids(&found_, expected_, sizeof expected_ / sizeof *expected_); \
     } while (0)
 

@@ -47,7 +47,7 @@ def measure(request):
 
 @pytest.fixture(scope="session")
 def shared_server():
-    made = Server(settings={"follow_burst": 10000}).start()
+    made = Server(settings={"follow_burst": 10000, "react_burst": 100000, "comment_burst": 10000}).start()
     yield made
     made.close()
 

@@ -1,5 +1,6 @@
 """SPEC 12: whatever a request says wrongly is refused with the field named, and changes nothing."""
 import json
+import re
 
 import pytest
 
@@ -10,7 +11,11 @@ from support.server import routes
 WITH_BODY = [("POST", "/v1/relation/follow", {"user_id": 5}), ("POST", "/v1/relation/unfollow", {"user_id": 5}),
              ("PUT", "/v1/users/me", {"name": "n"}), ("POST", "/v1/posts", {"kind": "note", "title": "t"}),
              ("PATCH", "/v1/posts/POST", {"title": "t"}), ("POST", "/v1/inbox/mark-read", {"post_ids": [5]}),
-             ("POST", "/v1/inbox/mark-unread", {"post_ids": [5]}), ("POST", "/v1/admin/verify", {"repair": False})]
+             ("POST", "/v1/inbox/mark-unread", {"post_ids": [5]}), ("POST", "/v1/admin/verify", {"repair": False}),
+             ("POST", "/v1/posts/POST/comments", {"body": "c"}),
+             ("POST", "/v1/stories/STORY/scenes", {"title": "t", "messages": []}),
+             ("PATCH", "/v1/scenes/SCENE", {"title": "t"}), ("PUT", "/v1/reading/STORY", {"scene_id": 5}),
+             ("POST", "/v1/notifications/mark-read", {"ids": [5]}), ("PUT", "/v1/settings", {"story_updates": True})]
 
 MALFORMED = [
     b"", b" ", b"{", b"}", b"{}}", b"[]", b"null", b"true", b"7", b"\"text\"", b"{\"a\":}", b"{\"a\" 1}", b"{'a':1}",
@@ -33,6 +38,10 @@ def actor_for(server, path):
 
 
 def target(server, actor, path):
+    if "STORY" in path:
+        path = path.replace("STORY", str(actor.story()))
+    if "SCENE" in path:
+        path = path.replace("SCENE", str(actor.scene(actor.story())["id"]))
     return path.replace("POST", str(actor.publish()["id"])) if "POST" in path else path
 
 
@@ -131,21 +140,28 @@ def test_status_needs_a_user(server):
     server.user().refused(400, "invalid", "GET", "/v1/relation/status", field="user_id")
 
 
-LISTS = ["/v1/relation/following", "/v1/relation/followers", "/v1/users/5/posts", "/v1/inbox", "/v1/history"]
+LISTS = ["/v1/relation/following", "/v1/relation/followers", "/v1/users/5/posts", "/v1/inbox", "/v1/history",
+         "/v1/posts/POST/likes", "/v1/posts/POST/comments", "/v1/me/likes", "/v1/me/favs", "/v1/hot",
+         "/v1/stories/STORY/scenes", "/v1/subscriptions", "/v1/reading", "/v1/notifications"]
 
 
 @pytest.mark.parametrize("path", LISTS)
 def test_limit_bounds(server, path):
     ann = server.user()
+    path = target(server, ann, path)
     for good in (1, 100):
         ann.expect(200, "GET", f"{path}?limit={good}")
     for bad in ("0", "101", "-1", "1.0", "x", "", "4294967296", "4294967297", "9" * 30, "1 ", "0x10"):
         ann.refused(400, "invalid", "GET", f"{path}?limit={bad.replace(' ', '%20')}", field="limit")
 
 
-@pytest.mark.parametrize("path, name", [("/v1/inbox", "filter"), ("/v1/users/5/posts", "read_status")])
+@pytest.mark.parametrize("path, name", [
+    ("/v1/inbox", "filter"), ("/v1/users/5/posts", "read_status"), ("/v1/me/likes", "target"), ("/v1/hot", "kind"),
+    ("/v1/posts/POST/comments", "sort"), ("/v1/posts/POST/comments", "include_hidden"),
+    ("/v1/posts/POST/stats", "explain")])
 def test_unknown_words(server, path, name):
     ann = server.user()
+    path = target(server, ann, path)
     for bad in ("", "ALL", "unread%20", "all,read", "%E6%9E%97", "allx"):
         ann.refused(400, "invalid", "GET", f"{path}?{name}={bad}", field=name)
 
@@ -175,7 +191,7 @@ def test_wrong_methods_are_told_the_right_ones(server):
     ann = server.user()
     for path in sorted({route["path"] for route in routes()}):
         right = {route["method"] for route in routes() if route["path"] == path}
-        concrete = path.replace("{user_id}", "5").replace("{post_id}", "5")
+        concrete = re.sub(r"\{\w+\}", "5", path)
         if concrete == "/v1/users/me":
             right.add("GET")  # "me" stands where an id would
         if "GET" in right:

@@ -65,7 +65,9 @@ def test_publish_and_get(server, kind):
         "id": post["id"], "kind": kind, "author_id": ann.id, "author_name": "", "title": "Title",
         "body": "one [img]https://example.org/p.jpg[/img] two",
         "parts": [{"text": "one "}, {"img": "https://example.org/p.jpg"}, {"text": " two"}],
-        "created_at": post["created_at"], "edited_at": None, "status": 1}
+        "created_at": post["created_at"], "edited_at": None, "status": 1,
+        "stats": {"like_count": 0, "fav_count": 0, "comment_count": 0, "hot_score": 0},
+        "liked": False, "faved": False}
     assert before - 1000 <= post["created_at"] <= time.time() * 1000 + 1000
     assert bob.get(f"/posts/{post['id']}") == post
     assert ann.get("/relation/counter")["posts"] == 1

@@ -117,6 +117,11 @@ struct tidings_text generate_avatar(struct generator *g)
     return generate_body(g, some_length(g, 0, 10, g->recording->settings.avatar_max));
 }
 
+struct tidings_text generate_comment(struct generator *g)
+{
+    return generate_characters(g, some_length(g, 1, 10, g->recording->settings.comment_max));
+}
+
 struct tidings_text generate_any_body(struct generator *g)
 {
     uint64_t most = g->recording->settings.body_max;

@@ -128,9 +128,9 @@ static void print_failure(const struct recording *recording)
 static void print_summary(const struct arguments *arguments, const struct outcome *outcome)
 {
     printf("steps %" PRIu64 ", answers compared %" PRIu64 " (%" PRIu64 " errors), posts %" PRIu64
-           ", reopened %" PRIu64 ", verified %" PRIu64 ", seed %" PRIu64 "\n",
-           outcome->steps, outcome->answers, outcome->errors, outcome->posts, outcome->reopens,
-           outcome->verifies, arguments->seed);
+           ", comments %" PRIu64 ", reopened %" PRIu64 ", verified %" PRIu64 ", seed %" PRIu64 "\n",
+           outcome->steps, outcome->answers, outcome->errors, outcome->posts, outcome->comments,
+           outcome->reopens, outcome->verifies, arguments->seed);
 }
 
 int main(int argc, char **argv)

@@ -8,6 +8,7 @@
 
 #include "model.h"
 #include "recording.h"
+#include "run_story.h"
 
 #include <stdatomic.h>
 
@@ -32,8 +33,11 @@ struct run {
     uint64_t *post_ids;   /* by number of publish; 0 if it has made none */
     uint32_t *publish_of; /* by index of the post in the model */
     size_t post_room;
+    uint64_t *comment_ids; /* the same of comments */
+    uint32_t *comment_of;
     struct place places[LISTS];
     uint64_t slots[SLOTS];
+    struct run_story story;
 
     /* Told of every operation that both have run, with all that the model had to be told; may be NULL. */
     void (*ran)(struct run *run, const struct model_call *call);
@@ -62,6 +66,11 @@ bool run_op(struct run *run, const struct tidings_op *op, struct tidings_cursor 
 
 /* Whether the error is one of the storage, not of what was asked for. */
 bool is_storage_error(enum tidings_err err);
+
+/* Where the list of the last answer goes on, in the model's terms. */
+struct tidings_cursor run_model_next(const struct run *run, const struct tidings_op *op);
+/* The id that a ref stands for. */
+uint64_t run_ref_id(const struct run *run, const struct ref *ref);
 
 /* sweep.c: asks everything that can be asked, `limit` rows a page. */
 bool run_sweep(struct run *run, int64_t now_ms, uint32_t limit);

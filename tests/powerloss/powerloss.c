@@ -259,19 +259,15 @@ static bool prepare(struct session *session, size_t n)
 {
     struct tidings_options options;
     struct tidings *engine;
-    struct tidings_answer answer;
     tidings_options_init(&options);
     options.dir = session->dir;
     options.settings = session->script.recording->settings;
     use_small_files(&options.settings);
     if (tidings_open(&options, &engine, NULL))
         return false;
-    tidings_answer_init(&answer);
-    for (size_t i = 0; i < n; i++)
-        tidings_run(engine, session->script.calls[i].op, &answer);
-    tidings_answer_release(&answer);
+    bool ok = script_play(&session->script, engine, n);
     tidings_close(engine);
-    return true;
+    return ok;
 }
 
 static bool record_trace(struct session *session)

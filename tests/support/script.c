@@ -30,6 +30,17 @@ static bool op_writes(enum tidings_op_kind kind)
     return kind < TIDINGS_OP_COUNT && writes[kind];
 }
 
+/* The member of the union that holds the arguments. */
+static bool has_arguments(const struct tidings_op *op, const char *member)
+{
+    static const char *const members[TIDINGS_OP_COUNT] = {
+#define X(name, writes, args, answer) [TIDINGS_OP_##name] = #args,
+        TIDINGS_OPS(X)
+#undef X
+    };
+    return !strcmp(members[op->kind], member);
+}
+
 static void keep_array(struct recording *recording, const void *array, size_t bytes,
                        const void **kept)
 {
@@ -52,13 +63,28 @@ static const struct tidings_op *keep_op(struct recording *recording, const struc
         kept->once.ctx = &kept->render;
         kept->op.once = &kept->once;
     }
-    if (kept->op.kind == TIDINGS_OP_MARK_READ || kept->op.kind == TIDINGS_OP_MARK_UNREAD) {
+    if (has_arguments(&kept->op, "mark")) {
         const void *ids = NULL;
         keep_array(recording, kept->op.u.mark.post_ids,
                    kept->op.u.mark.n_post_ids * sizeof(uint64_t), &ids);
         kept->op.u.mark.post_ids = ids;
     }
+    if (has_arguments(&kept->op, "scene")) {
+        const void *messages = NULL;
+        keep_array(recording, kept->op.u.scene.messages,
+                   kept->op.u.scene.n_messages * sizeof(struct tidings_message), &messages);
+        kept->op.u.scene.messages = messages;
+    }
     return &kept->op;
+}
+
+struct model_call script_keep_ids(struct recording *recording, const struct model_call *call)
+{
+    struct model_call kept = *call;
+    const void *ids = NULL;
+    keep_array(recording, call->new_message_ids, call->n_new_message_ids * sizeof(uint64_t), &ids);
+    kept.new_message_ids = ids;
+    return kept;
 }
 
 bool script_newest(struct run *run, uint64_t *id)
@@ -77,7 +103,7 @@ static void keep_call(struct run *run, const struct model_call *call)
     struct script *script = run->ran_ctx;
     if (!op_writes(call->op->kind) || run->answer.err == TIDINGS_INVALID)
         return;
-    script->calls[script->n] = *call;
+    script->calls[script->n] = script_keep_ids(run->recording, call);
     script->calls[script->n++].op = keep_op(run->recording, call);
     script_newest(run, &script->newest[script->n]);
 }
@@ -91,8 +117,11 @@ static bool make_calls(struct script *script, struct run *run, size_t users, siz
     bool ok = run_open(run, script->recording, dir) && script_newest(run, &script->newest[0]);
     run->ran = keep_call;
     run->ran_ctx = script;
-    for (size_t i = 0; ok && i < steps; i++)
-        ok = run_step(run, generator_next(g, run));
+    for (size_t i = 0; ok && i < steps; i++) {
+        struct step *step = generator_next(g, run);
+        step->rules = NULL; /* the settings stay as they are */
+        ok = run_step(run, step);
+    }
     run_close(run);
     script_remove(dir);
     free(g);
@@ -165,6 +194,21 @@ void script_advance(const struct script *script, struct run *run, size_t from, s
     }
     if (to)
         atomic_store(&run->clock_ms, script_time(script, to - 1));
+}
+
+bool script_play(const struct script *script, struct tidings *engine, size_t n)
+{
+    struct run run = {
+        .engine = engine, .recording = script->recording, .outcome = &script->recording->outcome};
+    struct tidings_answer answer;
+    uint64_t newest = 0;
+    tidings_answer_init(&answer);
+    for (size_t i = 0; i < n; i++)
+        tidings_run(engine, script->calls[i].op, &answer);
+    tidings_answer_release(&answer);
+    if (script_newest(&run, &newest) && newest == script->newest[n])
+        return true;
+    return run_fail(&run, "the engine made other ids than when the script was written");
 }
 
 int64_t script_time(const struct script *script, size_t at)

@@ -28,6 +28,9 @@ bool script_make(struct script *script, uint64_t seed, size_t users, size_t step
                  const char *parent);
 void script_free(struct script *script);
 
+/* A copy whose ids live as long as the recording; the operation is the same. */
+struct model_call script_keep_ids(struct recording *recording, const struct model_call *call);
+
 /* Makes every body longer by so many bytes, so that the files grow. Answers and ids do not depend on it. */
 void script_fatten(struct script *script, size_t bytes);
 
@@ -37,6 +40,8 @@ bool script_newest(struct run *run, uint64_t *id);
 size_t script_place(const struct script *script, uint64_t newest);
 /* Lets the model alone make the changes from `from` on, up to but without `to`. */
 void script_advance(const struct script *script, struct run *run, size_t from, size_t to);
+/* Makes the first `n` changes on an engine that has none. False if it did not take them as it did at first. */
+bool script_play(const struct script *script, struct tidings *engine, size_t n);
 /* The time of a change. */
 int64_t script_time(const struct script *script, size_t at);
 

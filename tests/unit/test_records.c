@@ -125,13 +125,134 @@ static struct bytes sample_event(uint64_t id, int64_t delta)
     return keep(bytes, event_encode(&event, bytes));
 }
 
+static struct bytes sample_vote_event(void)
+{
+    struct tidings_event event = {
+        .type = TIDINGS_EVENT_VOTE_CREATED,
+        .actor_user_id = 1,
+        .target_id = 2,
+        .author_id = 3,
+        .delta = 1,
+        .post_id = TIDINGS_ID_MAX,
+        .reaction = TIDINGS_DOWNVOTE,
+    };
+    uint8_t bytes[EVENT_RECORD_MAX];
+    return keep(bytes, event_encode(&event, bytes));
+}
+
+static struct bytes sample_reaction(enum tidings_target target, uint64_t like, uint64_t fav,
+                                    uint64_t down)
+{
+    struct reaction_record reaction = {target, {0, like, fav, down}};
+    uint8_t bytes[REACTION_RECORD_MAX];
+    return keep(bytes, reaction_encode(&reaction, bytes));
+}
+
+static struct bytes sample_counts(uint64_t count)
+{
+    struct counts_record counts = {count, count, count};
+    uint8_t bytes[COUNTS_RECORD_MAX];
+    return keep(bytes, counts_encode(&counts, bytes));
+}
+
+static struct bytes sample_comment(enum tidings_comment_status status, uint64_t parent,
+                                   uint64_t count)
+{
+    struct comment_record comment = {.status = status,
+                                     .moderated = parent,
+                                     .post = 7,
+                                     .parent = parent,
+                                     .user = TIDINGS_ID_MAX,
+                                     .likes = count,
+                                     .downs = count,
+                                     .replies = count,
+                                     .listed = count};
+    uint8_t bytes[COMMENT_RECORD_MAX];
+    return keep(bytes, comment_encode(&comment, bytes));
+}
+
+static struct bytes sample_rules(void)
+{
+    struct rules_record rules = {.value = {1, 2, 3, UINT64_MAX}, .stage = 2, .place = 99};
+    uint8_t bytes[RULES_RECORD_MAX];
+    return keep(bytes, rules_encode(&rules, bytes));
+}
+
+static struct bytes sample_paused(void)
+{
+    struct span spans[] = {{3, 90}};
+    struct pair pair = {.paused = true, .rank = TIDINGS_ID_MAX, .n_spans = 1, .spans = spans};
+    return pair_encode(&pair, &arena);
+}
+
+static struct bytes sample_scene(bool deleted, const char *title)
+{
+    struct scene_record scene = {
+        .deleted = deleted,
+        .story = TIDINGS_ID_MAX,
+        .seq = UINT32_MAX,
+        .n_messages = deleted ? 0 : 1000,
+        .edited = TIDINGS_ID_MAX,
+        .removed = deleted ? TIDINGS_ID_MAX : 0,
+        .title = bytes_of(title),
+    };
+    return scene_encode(&scene, &arena);
+}
+
+static struct bytes sample_messages(size_t n)
+{
+    struct tidings_message messages[3] = {
+        {1, {"a", 1}}, {TIDINGS_ID_MAX, {"bc", 2}}, {2, {"d", 1}}};
+    return messages_encode(messages, n, &arena);
+}
+
+static struct bytes sample_shelf(uint64_t value)
+{
+    struct shelf_record shelf = {value, value, value, value != 0};
+    uint8_t bytes[SHELF_RECORD_MAX];
+    return keep(bytes, shelf_encode(&shelf, bytes));
+}
+
+static struct bytes sample_position(uint64_t scene, uint64_t stamp)
+{
+    struct position_record position = {
+        .reading = {.read_at = scene ? 1000 : 0,
+                    .scene = scene,
+                    .message = scene,
+                    .entered_at = (int64_t)stamp,
+                    .erased_at = (int64_t)stamp},
+        .first = stamp,
+        .changed = stamp,
+    };
+    uint8_t bytes[POSITION_RECORD_MAX];
+    return keep(bytes, position_encode(&position, bytes));
+}
+
+static struct bytes sample_webhook(uint64_t id, uint64_t number, const char *text)
+{
+    struct webhook_record webhook = {
+        .disabled = *text,
+        .generation = id,
+        .created = id,
+        .position = id,
+        .dead_from = number ? id : 0,
+        .retry_at = number,
+        .attempts = number & UINT32_MAX,
+        .dead = number,
+        .url = bytes_of(text),
+        .secret = bytes_of(text),
+        .last_error = bytes_of(text),
+    };
+    return webhook_encode(&webhook, &arena);
+}
+
 struct sample {
     enum record_kind kind;
     struct bytes value;
     bool has_free_tail; /* ends in bytes of any length: what is cut off there is not missed */
 };
 
-enum { SAMPLES_MAX = 40 };
+enum { SAMPLES_MAX = 80 };
 
 static size_t make_samples(struct sample *to)
 {
@@ -161,6 +282,27 @@ static size_t make_samples(struct sample *to)
         {RECORD_EVENT, sample_event(0, 0), false},
         {RECORD_EVENT, sample_event(TIDINGS_ID_MAX, INT64_MAX), false},
         {RECORD_EVENT, sample_event(UINT64_MAX, INT64_MIN), false},
+        {RECORD_EVENT, sample_vote_event(), false},
+        {RECORD_REACTION, sample_reaction(TIDINGS_TARGET_POST, 1, TIDINGS_ID_MAX, 0), false},
+        {RECORD_REACTION, sample_reaction(TIDINGS_TARGET_POST, 0, 5, 0), false},
+        {RECORD_REACTION, sample_reaction(TIDINGS_TARGET_COMMENT, 0, 0, 5), false},
+        {RECORD_COUNTS, sample_counts(0), false},
+        {RECORD_COUNTS, sample_counts(HEAT_COUNT_MAX), false},
+        {RECORD_COMMENT, sample_comment(TIDINGS_COMMENT_VISIBLE, 0, 0), false},
+        {RECORD_COMMENT, sample_comment(TIDINGS_COMMENT_HIDDEN, 8, HEAT_COUNT_MAX), false},
+        {RECORD_COMMENT, sample_comment(TIDINGS_COMMENT_DELETED, 8, 300), false},
+        {RECORD_RULES, sample_rules(), false},
+        {RECORD_PAIR, sample_paused(), true},
+        {RECORD_SCENE, sample_scene(false, "A title"), false},
+        {RECORD_SCENE, sample_scene(true, ""), false},
+        {RECORD_MESSAGES, sample_messages(1), false},
+        {RECORD_MESSAGES, sample_messages(3), false},
+        {RECORD_SHELF, sample_shelf(0), false},
+        {RECORD_SHELF, sample_shelf(TIDINGS_ID_MAX), false},
+        {RECORD_POSITION, sample_position(0, 0), false},
+        {RECORD_POSITION, sample_position(TIDINGS_ID_MAX, TIDINGS_ID_MAX), false},
+        {RECORD_WEBHOOK, sample_webhook(1, 0, ""), false},
+        {RECORD_WEBHOOK, sample_webhook(TIDINGS_ID_MAX, INT64_MAX, "https://a.example/"), false},
     };
     memcpy(to, samples, sizeof samples);
     return COUNT_OF(samples);
@@ -346,7 +488,9 @@ static void unknown_versions_and_flags_are_refused(void **state)
             damaged[0] = (uint8_t)(version << 4 | (value.p[0] & 0x0f));
             assert_int_equal(accepts(samples[i].kind, damaged, value.n), version == 1);
         }
-        damaged[0] = 0x18; /* no record has that flag */
+        if (samples[i].kind == RECORD_REACTION || samples[i].kind == RECORD_COMMENT)
+            continue;      /* these have all four */
+        damaged[0] = 0x18; /* no other record has that flag */
         assert_false(accepts(samples[i].kind, damaged, value.n));
     }
 }
@@ -438,11 +582,40 @@ static void impossible_posts_and_events_are_refused(void **state)
         memcpy(bytes, event.p, event.n);
         bytes[1] = (uint8_t)kind;
         assert_int_equal(accepts(RECORD_EVENT, bytes, event.n),
-                         kind >= 1 && kind <= TIDINGS_EVENT_INBOX_READ);
+                         tidings_event_name((enum tidings_event_type)kind) != NULL);
     }
     memcpy(bytes, post.p, post.n);
     memset(bytes + 2, 0, ID_BYTES); /* by nobody */
     assert_false(accepts(RECORD_POST, bytes, post.n));
+}
+
+static void impossible_reactions_and_comments_are_refused(void **state)
+{
+    (void)state;
+    const struct bytes refused[] = {
+        sample_reaction(TIDINGS_TARGET_POST, 0, 0, 0),
+        sample_reaction(TIDINGS_TARGET_POST, 0, 0, 1),
+        sample_reaction(TIDINGS_TARGET_COMMENT, 1, 0, 1),
+        sample_reaction(TIDINGS_TARGET_COMMENT, 0, 1, 0),
+        sample_reaction(TIDINGS_TARGET_POST, TIDINGS_ID_MAX + 1, 0, 0),
+    };
+    for (size_t i = 0; i < COUNT_OF(refused); i++)
+        assert_false(accepts(RECORD_REACTION, refused[i].p, refused[i].n));
+    struct bytes many = sample_counts(HEAT_COUNT_MAX + 1);
+    assert_false(accepts(RECORD_COUNTS, many.p, many.n));
+    many = sample_comment(TIDINGS_COMMENT_VISIBLE, 0, HEAT_COUNT_MAX + 1);
+    assert_false(accepts(RECORD_COMMENT, many.p, many.n));
+    struct bytes comment = sample_comment(TIDINGS_COMMENT_VISIBLE, 0, 1);
+    uint8_t bytes[COMMENT_RECORD_MAX];
+    memcpy(bytes, comment.p, comment.n);
+    bytes[0] |= 3; /* hidden and deleted */
+    assert_false(accepts(RECORD_COMMENT, bytes, comment.n));
+    struct bytes event = sample_vote_event();
+    memcpy(bytes, event.p, event.n);
+    bytes[event.n - 1] = TIDINGS_DOWNVOTE + 1;
+    assert_false(accepts(RECORD_EVENT, bytes, event.n));
+    bytes[event.n - 1] = 0; /* a flag for nothing */
+    assert_false(accepts(RECORD_EVENT, bytes, event.n));
 }
 
 /* A stamp is an id, and ids end at 2^53-1; what is larger would be cut down in a key. */
@@ -461,6 +634,37 @@ static void stamps_past_the_last_id_are_refused(void **state)
     assert_false(accepts(RECORD_POST, value.p, value.n));
     user.history_cleared = TIDINGS_ID_MAX + 1;
     assert_false(accepts(RECORD_USER, bytes, user_encode(&user, bytes)));
+}
+
+static void impossible_records_of_stories_are_refused(void **state)
+{
+    (void)state;
+    struct scene_record scene = {.deleted = true, .story = 1, .removed = 1, .n_messages = 1};
+    struct bytes value = scene_encode(&scene, &arena);
+    assert_false(accepts(RECORD_SCENE, value.p, value.n)); /* a deleted scene keeps no messages */
+    scene = (struct scene_record){.story = 1, .removed = 1};
+    value = scene_encode(&scene, &arena);
+    assert_false(accepts(RECORD_SCENE, value.p, value.n));
+    value = sample_messages(0); /* then there is no row */
+    assert_false(accepts(RECORD_MESSAGES, value.p, value.n));
+    const uint8_t many[] = {0x10, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0, 0, 0, 1, 1, 'a'};
+    assert_false(accepts(RECORD_MESSAGES, many, sizeof many)); /* more than it has bytes */
+
+    uint8_t bytes[POSITION_RECORD_MAX];
+    const struct position_record wrong[] = {
+        {.reading.scene = 1},                          /* read, but never */
+        {.reading.read_at = 1},                        /* read, but nowhere */
+        {.reading.message = 1},                        /* a message of no scene */
+        {.first = 2, .changed = 1},                    /* changed before it was */
+        {.changed = 1},                                /* never first shown */
+        {.reading.entered_at = INT64_MAX},             /* would be cut down in a key */
+        {.reading = {1, TIDINGS_ID_MAX + 1, 0, 0, 0}}, /* no id */
+    };
+    for (size_t i = 0; i < COUNT_OF(wrong); i++)
+        assert_false(accepts(RECORD_POSITION, bytes, position_encode(&wrong[i], bytes)));
+    const struct shelf_record shelves[] = {{.quiet = 2}, {.cleared = TIDINGS_ID_MAX + 1}};
+    for (size_t i = 0; i < COUNT_OF(shelves); i++)
+        assert_false(accepts(RECORD_SHELF, bytes, shelf_encode(&shelves[i], bytes)));
 }
 
 /* ---- Numbers -------------------------------------------------------------------------------- */
@@ -533,7 +737,9 @@ int main(void)
         TEST(more_skips_than_there_may_be_are_refused),
         TEST(runs_of_stamps_must_fit_the_bits),
         TEST(impossible_posts_and_events_are_refused),
+        TEST(impossible_reactions_and_comments_are_refused),
         TEST(stamps_past_the_last_id_are_refused),
+        TEST(impossible_records_of_stories_are_refused),
         TEST(ids_sort_as_their_bytes_do),
         TEST(varints_of_every_length_come_back),
         TEST(a_reader_that_failed_stays_at_its_end),

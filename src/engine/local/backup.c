@@ -68,7 +68,7 @@ static enum tidings_err copy_seal_key(const char *from, const char *to)
 static enum tidings_err finish_place(const struct place *to, const uint8_t *id,
                                      const char **message)
 {
-    struct state state = {.boot = "-"};
+    struct state state = {.boot = NO_BOOT};
     memcpy(state.id, id, sizeof state.id);
     if (dir_sync(to->log_dir) || dir_sync(to->base_dir) || state_write(to->dir, &state))
         return store_fail(file_error(), message, "the target directory cannot be finished", true);
@@ -307,6 +307,7 @@ enum tidings_err tidings_restore(struct tidings_restore *restore, const char **m
         .map_bytes = SIZE_MAX / 4,
         .number = UINT64_MAX,
         .time_ms = until_ms,
+        .for_good = true,
         .salvage = restore->salvage,
         .progress = restore->progress,
     };

@@ -35,6 +35,7 @@ struct image_job {
     size_t map_bytes;           /* what it may grow to */
     uint64_t number;            /* not beyond this batch */
     int64_t time_ms;            /* not beyond this time */
+    bool for_good;              /* a base image: synced, with its checksum */
     bool salvage;               /* a damaged log is used up to the damage */
     FILE *progress;             /* may be NULL */
     const _Atomic bool *cancel; /* when it becomes true it ends with CLOSED; may be NULL */
@@ -44,8 +45,8 @@ struct image_job {
 };
 
 /*
- * Makes the file, synced, from the newest base image that is whole and old enough, and the log. The
- * caller gives it its name for good. On failure there is no file.
+ * Makes the file from the newest base image that is whole and old enough, and the log. The caller gives
+ * it its name. On failure there is no file.
  */
 enum tidings_err image_make(struct image_job *job);
 

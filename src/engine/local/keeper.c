@@ -153,6 +153,7 @@ static bool make_base(struct store *store)
         .map_bytes = (size_t)store->settings.map_mb << 20,
         .number = redo_synced(store->redo),
         .time_ms = INT64_MAX,
+        .for_good = true,
         .cancel = &store->stopping,
     };
     if (image_make(&job))

@@ -7,6 +7,7 @@
  *     load.c      what is kept in memory, from the data
  *     verify.c    recomputing what is stored twice
  *     rebuild.c   the authors' lists anew from the posts
+ *     reheat.c    orders and states anew when the rules for them change
  *     local.c     opening, closing, and the engine's table
  */
 #ifndef LOCAL_LOCAL_H
@@ -58,6 +59,8 @@ struct local {
     struct tidings_settings settings;
     int64_t (*clock)(void *ctx);
     void *clock_ctx;
+    void (*fault)(void *ctx, const char *text);
+    void *fault_ctx;
     struct store *store;
     struct kv *kv; /* the store's */
     struct heads *heads;
@@ -117,6 +120,15 @@ void save_newest(struct kv_txn *txn, struct newest newest);
 
 /* Makes the authors' lists anew from the posts. CORRUPT if these are damaged too. */
 enum tidings_err rebuild_lists(struct local *local);
+
+/* ---- reheat.c ------------------------------------------------------------------------------- */
+
+/* Brings stored orders and states in line with the settings, if these have changed; or, as stored,
+ * the settings in line with them. */
+enum tidings_err reheat(struct local *local, bool as_stored);
+
+/* Writes down the settings in force, with the first batch of a new directory. */
+void reheat_begin(struct kv_txn *txn, const struct tidings_settings *settings);
 
 /* ---- verify.c ------------------------------------------------------------------------------- */
 

@@ -8,32 +8,10 @@
 
 #include "domain/ids.h"
 #include "domain/markup.h"
-#include "engine/local/ops.h"
+#include "engine/local/lists.h"
+#include "engine/local/target.h"
 
 enum { RESULT_POST, RESULT_AUTHOR }; /* call->result */
-
-/* The last chunk of an author's list, written from the head in memory. */
-static void put_posts_chunk(struct view *view, const struct head *head)
-{
-    uint32_t chunk = (head->n_posts - 1) / READMAP_POSTS;
-    uint8_t bytes[READMAP_POSTS * ID_BYTES];
-    size_t n = 0;
-    for (uint32_t i = chunk * READMAP_POSTS; i < head->n_posts; i++, n += ID_BYTES)
-        put_id(bytes + n, head->ids[i]);
-    struct key key = key_author(head->author, ROW_POSTS, chunk);
-    kv_put(view->txn, TABLE_AUTHOR, &key, bytes, n);
-}
-
-static void put_deleted_chunk(struct view *view, const struct head *head)
-{
-    uint32_t chunk = (head->n_deleted - 1) / READMAP_POSTS;
-    uint8_t bytes[READMAP_POSTS * 4];
-    size_t n = 0;
-    for (uint32_t i = chunk * READMAP_POSTS; i < head->n_deleted; i++, n += 4)
-        put_u32(bytes + n, head->deleted[i]);
-    struct key key = key_author(head->author, ROW_DELETED, chunk);
-    kv_put(view->txn, TABLE_AUTHOR, &key, bytes, n);
-}
 
 static void put_post(struct view *view, uint64_t id, const struct post_record *post)
 {
@@ -67,10 +45,22 @@ static struct bytes put_body(struct view *view, uint64_t id, struct tidings_text
     return (struct bytes){(const uint8_t *)excerpt, n};
 }
 
-static void count_posts(struct view *view, uint64_t author, int delta)
+/* What a deleted post had received leaves the author's counts with it, in one step. */
+static void settle_author(struct view *view, uint64_t id, const struct post_record *post)
+{
+    struct user_record author = view_user(view, post->author);
+    struct counts_record counts = view_counts(view, id);
+    view_add(view, &author.posts, -1);
+    view_add(view, &author.likes_received, -(int64_t)counts.likes);
+    view_add(view, &author.favs_received, -(int64_t)counts.favs);
+    view_put_user(view, post->author, &author);
+    hot_leave(view, id, post, &counts);
+}
+
+static void count_post(struct view *view, uint64_t author)
 {
     struct user_record user = view_user(view, author);
-    view_add(view, &user.posts, delta);
+    view_add(view, &user.posts, +1);
     view_put_user(view, author, &user);
 }
 
@@ -89,12 +79,9 @@ enum tidings_err apply_publish(struct view *view, struct tidings_call *call)
 
     post.excerpt = put_body(view, id, call->op->u.publish.body);
     put_post(view, id, &post);
-    if (!heads_add_post(view->heads, author, view->version, id)) {
-        kv_fail(view->txn, TIDINGS_NO_MEMORY);
-        return TIDINGS_OK;
-    }
-    put_posts_chunk(view, view_head(view, author));
-    count_posts(view, author, +1);
+    list_add(view, &realm_posts, author, id);
+    count_post(view, author);
+    hot_enter(view, id, &post);
     view_event(view, TIDINGS_EVENT_POST_PUBLISHED, author, id, author, +1);
     call->result[RESULT_POST] = id;
     return TIDINGS_OK;
@@ -168,18 +155,26 @@ enum tidings_err apply_delete(struct view *view, struct tidings_call *call)
     post.excerpt = (struct bytes){NULL, 0};
     put_post(view, id, &post);
     kv_del(view->txn, TABLE_BODY, &key);
-    if (!heads_add_deletion(view->heads, post.author, view->version, post.seq)) {
-        kv_fail(view->txn, TIDINGS_NO_MEMORY);
-        return TIDINGS_OK;
-    }
-    put_deleted_chunk(view, view_head(view, post.author));
-    count_posts(view, post.author, -1);
+    list_delete(view, &realm_posts, post.author, post.seq);
+    if (post.kind == TIDINGS_STORY)
+        story_close(view, id);
+    settle_author(view, id, &post);
     call->result[RESULT_AUTHOR] = post.author;
     view_event(view, TIDINGS_EVENT_POST_DELETED, call->op->user_id, id, post.author, -1);
     return TIDINGS_OK;
 }
 
 /* ---- Answering ------------------------------------------------------------------------------ */
+
+/* What people think of it, the viewer among them. */
+static void fill_counts(struct view *view, const struct reply *reply, struct tidings_post *post)
+{
+    struct counts_record counts = view_counts(view, post->id);
+    struct reaction_record mine = view_reaction(view, reply->op->user_id, post->id);
+    post->counts = post_counts(view, &counts);
+    post->liked = mine.stamp[TIDINGS_LIKE];
+    post->faved = mine.stamp[TIDINGS_FAV];
+}
 
 enum tidings_err answer_publish(struct view *view, struct reply *reply)
 {
@@ -195,6 +190,7 @@ enum tidings_err answer_publish(struct view *view, struct reply *reply)
         .created_at = id_time_ms(id),
     };
     view_profile(view, post->author_id, reply->arena, &post->author_name, NULL);
+    fill_counts(view, reply, post);
     return TIDINGS_OK;
 }
 
@@ -221,6 +217,7 @@ enum tidings_err view_whole_post(struct view *view, struct reply *reply, uint64_
         .edited_at = post.edited ? id_time_ms(post.edited) : 0,
     };
     view_profile(view, post.author, reply->arena, &out->author_name, NULL);
+    fill_counts(view, reply, out);
     return TIDINGS_OK;
 }
 

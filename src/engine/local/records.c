@@ -6,45 +6,7 @@
 
 #include "base/bytes.h"
 #include "engine/local/keys.h"
-
-enum { VERSION_1 = 0x10, VERSION_MASK = 0xf0, FLAGS_MASK = 0x0f };
-
-/* The flags of a version 1 record; anything else makes the reader bad. */
-static uint8_t read_head(struct reader *r, uint8_t known_flags)
-{
-    uint8_t head = read_u8(r);
-    if ((head & VERSION_MASK) != VERSION_1 || (head & FLAGS_MASK & ~known_flags))
-        reader_fail(r);
-    return head & FLAGS_MASK;
-}
-
-/* True if all went well and nothing is left over. */
-static bool read_end(const struct reader *r)
-{
-    return !r->bad && r->at == r->end;
-}
-
-static bool is_stamp(uint64_t id)
-{
-    return id >= 1 && id <= TIDINGS_ID_MAX;
-}
-
-static struct bytes read_block(struct reader *r)
-{
-    uint64_t n = read_varint(r);
-    const uint8_t *p = n <= reader_left(r) ? read_bytes(r, n) : NULL;
-    if (!p)
-        reader_fail(r);
-    return p ? (struct bytes){p, n} : (struct bytes){NULL, 0};
-}
-
-static size_t put_block(uint8_t *to, struct bytes block)
-{
-    size_t n = put_varint(to, block.n);
-    if (block.n)
-        memcpy(to + n, block.p, block.n);
-    return n + block.n;
-}
+#include "engine/local/record_parts.h"
 
 /* ---- A user --------------------------------------------------------------------------------- */
 
@@ -66,7 +28,8 @@ bool user_decode(struct bytes from, struct user_record *user)
     USER_FIELDS(X)
 #undef X
     return read_end(&r) && user->history_cleared <= TIDINGS_ID_MAX &&
-           user->follow_full_at <= TIDINGS_ID_MAX;
+           user->follow_full_at <= TIDINGS_ID_MAX && user->react_full_at <= TIDINGS_ID_MAX &&
+           user->comment_full_at <= TIDINGS_ID_MAX;
 }
 
 /* ---- A profile ------------------------------------------------------------------------------ */
@@ -94,7 +57,8 @@ bool profile_decode(struct bytes from, struct profile_record *profile)
 
 /* ---- A pair --------------------------------------------------------------------------------- */
 
-enum { PAIR_FOLLOWING = 1, PAIR_READS = 2 };
+enum { PAIR_FOLLOWING = 1, PAIR_READS = 2, PAIR_PAUSED = 4 };
+enum { PAIR_FLAGS = PAIR_FOLLOWING | PAIR_READS | PAIR_PAUSED };
 
 /* Ranges as gap and length, each a varint; an open end is length 0. */
 static bool read_spans(struct reader *r, struct span *spans, size_t n)
@@ -139,10 +103,12 @@ static void read_pair_counts(struct reader *r, struct pair *pair)
 bool pair_decode(struct bytes from, struct arena *arena, struct pair *pair, uint32_t room)
 {
     struct reader r = reader_of(from.p, from.n);
-    uint8_t flags = read_head(&r, PAIR_FOLLOWING | PAIR_READS);
+    uint8_t flags = read_head(&r, PAIR_FLAGS);
 
     pair->following = flags & PAIR_FOLLOWING;
-    pair->rank = pair->following ? read_id(&r) : 0;
+    pair->paused = flags & PAIR_PAUSED;
+    bool ranked = pair->following || pair->paused;
+    pair->rank = ranked ? read_id(&r) : 0;
     pair->settled = pair->reads_in = pair->dead_in = pair->reads_out = pair->dead_out = 0;
     if (flags & PAIR_READS)
         read_pair_counts(&r, pair);
@@ -159,7 +125,8 @@ bool pair_decode(struct bytes from, struct arena *arena, struct pair *pair, uint
     if (!read_spans(&r, pair->spans, pair->n_spans))
         return false;
     bool open = pair->n_spans && pair->spans[pair->n_spans - 1].end == SPAN_OPEN;
-    if (open != pair->following || (pair->following && !is_stamp(pair->rank)))
+    if (open != pair->following || (pair->following && pair->paused) ||
+        (ranked && !is_stamp(pair->rank)))
         return false;
     pair->skips = (struct bytes){r.at, reader_left(&r)};
     return pair_has_reads(pair) == !!(flags & PAIR_READS) &&
@@ -191,10 +158,10 @@ bool pair_sum(struct bytes from, uint32_t n_posts, struct pair_sum *sum)
     if (sum_simple(from, n_posts, sum))
         return true;
     struct reader r = reader_of(from.p, from.n);
-    uint8_t flags = read_head(&r, PAIR_FOLLOWING | PAIR_READS);
+    uint8_t flags = read_head(&r, PAIR_FLAGS);
     uint64_t delivered = 0, end = 0;
     struct pair pair = {.reads_in = 0};
-    if (flags & PAIR_FOLLOWING)
+    if (flags & (PAIR_FOLLOWING | PAIR_PAUSED))
         read_bytes(&r, ID_BYTES);
     if (flags & PAIR_READS)
         read_pair_counts(&r, &pair);
@@ -218,8 +185,8 @@ struct bytes pair_encode(const struct pair *pair, struct arena *arena)
         return (struct bytes){NULL, 0};
 
     to[n++] = (uint8_t)(VERSION_1 | (pair->following ? PAIR_FOLLOWING : 0) |
-                        (pair_has_reads(pair) ? PAIR_READS : 0));
-    if (pair->following) {
+                        (pair_has_reads(pair) ? PAIR_READS : 0) | (pair->paused ? PAIR_PAUSED : 0));
+    if (pair->following || pair->paused) {
         put_id(to + n, pair->rank);
         n += ID_BYTES;
     }
@@ -414,6 +381,51 @@ bool once_decode(struct bytes from, struct once_record *once)
     return !r.bad && is_stamp(once->stamp);
 }
 
+/* ---- A webhook ------------------------------------------------------------------------------ */
+
+enum { WEBHOOK_DISABLED = 1 };
+
+struct bytes webhook_encode(const struct webhook_record *webhook, struct arena *arena)
+{
+    enum { NUMBERS = 1 + 2 * ID_BYTES + (9 + 3) * VARINT_MAX };
+    size_t texts = webhook->url.n + webhook->secret.n + webhook->last_error.n;
+    uint8_t *to = arena_alloc(arena, NUMBERS + texts);
+    if (!to)
+        return (struct bytes){NULL, 0};
+    size_t n = 0;
+    to[n++] = VERSION_1 | (webhook->disabled ? WEBHOOK_DISABLED : 0);
+    put_id(to + n, webhook->generation);
+    n += ID_BYTES;
+    put_id(to + n, webhook->created);
+    n += ID_BYTES;
+#define X(field) n += put_varint(to + n, webhook->field);
+    WEBHOOK_FIELDS(X)
+#undef X
+    n += put_block(to + n, webhook->url);
+    n += put_block(to + n, webhook->secret);
+    n += put_block(to + n, webhook->last_error);
+    return (struct bytes){to, n};
+}
+
+bool webhook_decode(struct bytes from, struct webhook_record *webhook)
+{
+    struct reader r = reader_of(from.p, from.n);
+    webhook->disabled = read_head(&r, WEBHOOK_DISABLED) & WEBHOOK_DISABLED;
+    webhook->generation = read_id(&r);
+    webhook->created = read_id(&r);
+#define X(field) webhook->field = read_varint(&r);
+    WEBHOOK_FIELDS(X)
+#undef X
+    webhook->url = read_block(&r);
+    webhook->secret = read_block(&r);
+    webhook->last_error = read_block(&r);
+    bool times = webhook->retry_at <= INT64_MAX && webhook->failing_since <= INT64_MAX &&
+                 webhook->waiting_since <= INT64_MAX;
+    return read_end(&r) && is_stamp(webhook->generation) && is_stamp(webhook->created) &&
+           is_stamp(webhook->position) && webhook->dead_from <= webhook->position &&
+           webhook->attempts <= UINT32_MAX && times;
+}
+
 /* ---- An event ------------------------------------------------------------------------------- */
 
 static uint64_t zigzag(int64_t value)
@@ -426,26 +438,39 @@ static int64_t unzigzag(uint64_t value)
     return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
 }
 
+enum { EVENT_POST = 1, EVENT_REACTION = 2 };
+
 size_t event_encode(const struct tidings_event *event, uint8_t to[EVENT_RECORD_MAX])
 {
     size_t n = 0;
-    to[n++] = VERSION_1;
+    to[n++] = (uint8_t)(VERSION_1 | (event->post_id ? EVENT_POST : 0) |
+                        (event->reaction ? EVENT_REACTION : 0));
     to[n++] = (uint8_t)event->type;
     n += put_varint(to + n, event->actor_user_id);
     n += put_varint(to + n, event->target_id);
     n += put_varint(to + n, event->author_id);
     n += put_varint(to + n, zigzag(event->delta));
+    if (event->post_id)
+        n += put_varint(to + n, event->post_id);
+    if (event->reaction)
+        to[n++] = (uint8_t)event->reaction;
     return n;
 }
 
 bool event_decode(struct bytes from, struct tidings_event *event)
 {
     struct reader r = reader_of(from.p, from.n);
-    read_head(&r, 0);
+    uint8_t flags = read_head(&r, EVENT_POST | EVENT_REACTION);
     event->type = (enum tidings_event_type)read_u8(&r);
     event->actor_user_id = read_varint(&r);
     event->target_id = read_varint(&r);
     event->author_id = read_varint(&r);
     event->delta = unzigzag(read_varint(&r));
-    return read_end(&r) && event->type != TIDINGS_EVENT_NONE && tidings_event_name(event->type);
+    event->post_id = flags & EVENT_POST ? read_varint(&r) : 0;
+    uint8_t reaction = flags & EVENT_REACTION ? read_u8(&r) : 0;
+    event->reaction = (enum tidings_reaction)reaction;
+    bool whole = read_end(&r) && event->type != TIDINGS_EVENT_NONE;
+    return whole && tidings_event_name(event->type) && !(flags & EVENT_POST) == !event->post_id &&
+           !(flags & EVENT_REACTION) == !reaction && reaction <= TIDINGS_DOWNVOTE &&
+           event->post_id <= TIDINGS_ID_MAX;
 }

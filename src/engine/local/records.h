@@ -15,16 +15,18 @@
 /* ---- A user: counters and small facts ------------------------------------------------------- */
 
 /* field: the counters of SPEC section 2 in its order, then the rest */
-#define USER_FIELDS(X)                                              \
-    X(following)                                                    \
-    X(followers)                                                    \
-    X(posts)                                                        \
-    X(liked_posts)                                                  \
-    X(faved_posts)                                                  \
-    X(likes_received)                                               \
-    X(favs_received)                                                \
-    X(follow_full_at)  /* the follow bucket; see domain/bucket.h */ \
-    X(history_cleared) /* stamp: history entries up to it are gone */
+#define USER_FIELDS(X)                                                \
+    X(following)                                                      \
+    X(followers)                                                      \
+    X(posts)                                                          \
+    X(liked_posts)                                                    \
+    X(faved_posts)                                                    \
+    X(likes_received)                                                 \
+    X(favs_received)                                                  \
+    X(follow_full_at)  /* the follow bucket; see domain/bucket.h */   \
+    X(history_cleared) /* stamp: history entries up to it are gone */ \
+    X(react_full_at)   /* the bucket of reactions, ... */             \
+    X(comment_full_at) /* ... and of comments */
 
 struct user_record {
 #define X(field) uint64_t field;
@@ -32,7 +34,9 @@ struct user_record {
 #undef X
 };
 
-enum { USER_RECORD_MAX = 1 + 10 * 9 };
+#define X(field) +1
+enum { USER_RECORD_MAX = 1 + 10 * (0 USER_FIELDS(X)) };
+#undef X
 
 size_t user_encode(const struct user_record *user, uint8_t to[USER_RECORD_MAX]);
 bool user_decode(struct bytes from, struct user_record *user);
@@ -56,7 +60,8 @@ enum { PAIR_INLINE_SPANS = 3, PAIR_SKIPS_MAX = 16 };
  * the dead_ counts, later ones must be looked up. See docs/ARCHITECTURE.md.
  */
 struct pair {
-    bool following;
+    bool following;     /* or: subscribed to the story, and told of it */
+    bool paused;        /* stories only: subscribed, and not told for now; never with following */
     uint64_t rank;      /* id of the following operation, if following: its place in the lists */
     uint32_t settled;   /* deletions accounted for; 0 while nothing is read */
     uint32_t reads_in;  /* posts read, among those delivered */
@@ -133,6 +138,65 @@ struct post_record {
 struct bytes post_encode(const struct post_record *post, struct arena *arena);
 bool post_decode(struct bytes from, struct post_record *post);
 
+/* ---- Reactions, comments and counts (records_react.c) --------------------------------------- */
+
+enum { REACTIONS = TIDINGS_DOWNVOTE + 1 };
+
+/* What one user thinks of one post or comment. Without any reaction there is no row. */
+struct reaction_record {
+    enum tidings_target target;
+    uint64_t stamp[REACTIONS]; /* since when, by enum tidings_reaction; 0: not */
+};
+
+enum { REACTION_RECORD_MAX = 1 + 3 * 7 };
+
+size_t reaction_encode(const struct reaction_record *reaction, uint8_t to[REACTION_RECORD_MAX]);
+bool reaction_decode(struct bytes from, struct reaction_record *reaction);
+
+/* A post's counts. A post of which all are 0 has no row. No count of these records is above
+ * HEAT_COUNT_MAX. */
+struct counts_record {
+    uint64_t likes;
+    uint64_t favs;
+    uint64_t comments; /* visible, at every depth */
+};
+
+enum { COUNTS_RECORD_MAX = 1 + 3 * 10 };
+
+size_t counts_encode(const struct counts_record *counts, uint8_t to[COUNTS_RECORD_MAX]);
+bool counts_decode(struct bytes from, struct counts_record *counts);
+
+struct comment_record {
+    enum tidings_comment_status status;
+    bool moderated; /* the status is a moderator's word, if it is not deleted */
+    uint64_t post;
+    uint64_t parent; /* a comment, or 0 */
+    uint64_t user;
+    uint64_t likes;
+    uint64_t downs;
+    uint64_t replies; /* direct and visible */
+    uint64_t listed;  /* direct, and in the lists: visible, hidden, or deleted with such replies */
+};
+
+enum { COMMENT_RECORD_MAX = 1 + 3 * 7 + 4 * 10 };
+
+size_t comment_encode(const struct comment_record *comment, uint8_t to[COMMENT_RECORD_MAX]);
+bool comment_decode(struct bytes from, struct comment_record *comment);
+
+/* The settings that stored order and states were made with, in the order of rules_of(). */
+enum { RULES = 9 };
+
+struct rules_record {
+    uint64_t value[RULES];
+    uint8_t stage;  /* of the work that a change of them makes; see reheat.c */
+    uint64_t place; /* ids up to it are done with, in that stage */
+};
+
+enum { RULES_RECORD_MAX = 1 + RULES * 10 + 1 + 10 };
+
+size_t rules_encode(const struct rules_record *rules, uint8_t to[RULES_RECORD_MAX]);
+bool rules_decode(struct bytes from, struct rules_record *rules);
+
 /* ---- What happened once --------------------------------------------------------------------- */
 
 struct once_record {
@@ -144,9 +208,38 @@ struct once_record {
 struct bytes once_encode(const struct once_record *once, struct arena *arena);
 bool once_decode(struct bytes from, struct once_record *once);
 
+/* ---- A webhook ------------------------------------------------------------------------------ */
+
+/* field: as in struct tidings_webhook; the position goes back to dead_from when it is tried anew */
+#define WEBHOOK_FIELDS(X)                                                         \
+    X(position)                                                                   \
+    X(dead_from) /* 0, or where the first event given up since a success began */ \
+    X(retry_at)                                                                   \
+    X(failing_since)                                                              \
+    X(waiting_since)                                                              \
+    X(attempts)                                                                   \
+    X(delivered)                                                                  \
+    X(failed)                                                                     \
+    X(dead)
+
+struct webhook_record {
+    bool disabled;
+    uint64_t generation; /* stamp of what last changed it besides reports */
+    uint64_t created;    /* stamp */
+#define X(field) uint64_t field;
+    WEBHOOK_FIELDS(X)
+#undef X
+    struct bytes url;
+    struct bytes secret;
+    struct bytes last_error;
+};
+
+struct bytes webhook_encode(const struct webhook_record *webhook, struct arena *arena);
+bool webhook_decode(struct bytes from, struct webhook_record *webhook);
+
 /* ---- An event ------------------------------------------------------------------------------- */
 
-enum { EVENT_RECORD_MAX = 2 + 3 * 10 + 10 };
+enum { EVENT_RECORD_MAX = 2 + 3 * 10 + 10 + 10 + 1 };
 
 /* All but the event's id, which is its key, and its time, which is in the id. */
 size_t event_encode(const struct tidings_event *event, uint8_t to[EVENT_RECORD_MAX]);

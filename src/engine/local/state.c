@@ -71,16 +71,16 @@ enum tidings_err state_write(const char *dir, const struct state *state)
     return file_replace(dir, "state", text, (size_t)n);
 }
 
-bool state_boot(char boot[BOOT_BYTES])
+void state_boot(char boot[BOOT_BYTES])
 {
+    ssize_t n = -1;
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t n = read(fd, boot, BOOT_BYTES - 1);
-    close(fd);
-    if (n <= 0)
-        return false;
-    boot[n] = '\0';
+    if (fd >= 0) {
+        n = read(fd, boot, BOOT_BYTES - 1);
+        close(fd);
+    }
+    boot[n > 0 ? n : 0] = '\0';
     boot[strcspn(boot, "\n ")] = '\0';
-    return boot[0] != '\0' && strcmp(boot, "-") != 0;
+    if (!boot[0])
+        strcpy(boot, NO_BOOT);
 }

@@ -83,7 +83,7 @@ static enum tidings_err find_state(struct store *store, const char *data, struct
     if (is_there(data))
         return fail(TIDINGS_VERSION, message,
                     "the data directory has data but no file `state`: another format, or not ours");
-    *state = (struct state){.boot = "-"};
+    *state = (struct state){.boot = NO_BOOT};
     if (getrandom(state->id, sizeof state->id, 0) != sizeof state->id)
         return fail_with(TIDINGS_IO, message, "no random numbers");
     /* Before there is a data.mdb: one without a state would pass for another format's after a crash. */
@@ -167,33 +167,49 @@ static enum tidings_err catch_up(const struct store_options *options, struct sto
     return say(&job, TIDINGS_CORRUPT, message);
 }
 
-/* Whether data.mdb holds what was written to it. */
-static bool is_trusted(const struct state *state, const char *data, const char *boot)
+/*
+ * Opens data.mdb if it holds what was written to it: this run of the machine wrote it, or it was closed in order and
+ * is the one that was.
+ */
+static bool open_trusted(const struct store_options *options, struct store *store,
+                         const struct state *state, const char *data, const char *boot)
 {
-    return is_there(data) && (state->is_clean || !strcmp(state->boot, boot));
+    const char *message;
+    struct state running = *state;
+    bool same_boot = !strcmp(state->boot, boot) && strcmp(boot, NO_BOOT) != 0;
+    if (!is_there(data) || (!state->is_clean && !same_boot))
+        return false;
+    running.is_clean = false;
+    snprintf(running.boot, sizeof running.boot, "%s", boot);
+    if (state_write(store->dir, &running) || open_image(options, store, data, &message))
+        return false;
+    if (!state->is_clean || kv_applied(store->kv) == state->number)
+        return true;
+    kv_close(store->kv);
+    store->kv = NULL;
+    return false;
 }
 
 static enum tidings_err use_image(const struct store_options *options, struct store *store,
-                                  struct state *state, const char *data, struct redo_end *end,
+                                  const struct state *state, const char *data, struct redo_end *end,
                                   const char **message)
 {
-    char boot[BOOT_BYTES] = "unknown";
-    bool trusted = is_trusted(state, data, state_boot(boot) ? boot : "-");
-    struct state running = *state;
-    running.is_clean = false;
-    snprintf(running.boot, sizeof running.boot, "%s", state_boot(boot) ? boot : "-");
+    struct state running = {.is_clean = false};
+    memcpy(running.id, state->id, sizeof running.id);
+    state_boot(running.boot);
+    if (open_trusted(options, store, state, data, running.boot))
+        return catch_up(options, store, end, message);
+    /* Until the new one is in its place, nothing may say that the old one is good. */
+    struct state nothing = {.boot = NO_BOOT};
+    memcpy(nothing.id, state->id, sizeof nothing.id);
     enum tidings_err err = TIDINGS_OK;
-    if (!trusted)
+    if (state_write(store->dir, &nothing))
+        err = fail_with(file_error(), message, "the file `state` cannot be written");
+    if (!err)
         err = make_image(options, store, data, end, message);
     if (!err && state_write(store->dir, &running))
         err = fail_with(file_error(), message, "the file `state` cannot be written");
-    if (!err)
-        err = open_image(options, store, data, message);
-    if (!err && trusted && state->is_clean && kv_applied(store->kv) != state->number)
-        err = fail(TIDINGS_CORRUPT, message, "data.mdb is not the one that was closed in order");
-    if (!err && trusted)
-        err = catch_up(options, store, end, message);
-    return err;
+    return err ? err : open_image(options, store, data, message);
 }
 
 /* ---- Opening -------------------------------------------------------------------------------- */
@@ -269,7 +285,7 @@ void store_close(struct store *store)
 {
     if (!store)
         return;
-    struct state state = {.boot = "-", .is_clean = true, .number = kv_applied(store->kv)};
+    struct state state = {.boot = NO_BOOT, .is_clean = true, .number = kv_applied(store->kv)};
     memcpy(state.id, store->id, sizeof state.id);
     keeper_stop(store);
     bool clean = !redo_close(store->redo) && kv_settle(store->kv);

@@ -67,9 +67,11 @@ void store_stats(struct store *store, struct tidings_stats *stats);
 
 enum { STORE_FORMAT = 2, BOOT_BYTES = 64 };
 
+#define NO_BOOT "-"
+
 struct state {
     uint8_t id[REDO_ID_BYTES];
-    char boot[BOOT_BYTES]; /* under which data.mdb was last written; "-" is none */
+    char boot[BOOT_BYTES]; /* under which data.mdb was last written, or NO_BOOT */
     bool is_clean;         /* it ended in order, with this batch */
     uint64_t number;
 };
@@ -78,8 +80,8 @@ struct state {
 enum tidings_err state_read(const char *dir, struct state *state, bool *found);
 enum tidings_err state_write(const char *dir, const struct state *state);
 
-/* Of this run of the machine; false if it cannot be known. */
-bool state_boot(char boot[BOOT_BYTES]);
+/* The name of this run of the machine; NO_BOOT if it cannot be known. */
+void state_boot(char boot[BOOT_BYTES]);
 
 /* ---- backup.c -------------------------------------------------------------------------------- */
 

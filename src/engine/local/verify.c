@@ -10,6 +10,11 @@
  *     posts                       authors' lists and deletions, counter posts, bodies
  *     read maps                   pairs' counts and skips, history index
  *     what happened once          its order by age
+ *     votes, comments             lists of reactions and comments, counts, hot lists, counters
+ *     scenes                      stories' lists and deletions
+ *     subscriptions, positions    their indexes, counts on the shelf
+ *
+ * The parts about inboxes, votes, comments and stories have files of their own.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -17,31 +22,13 @@
 
 #include "engine/local/local.h"
 #include "engine/local/tie.h"
+#include "engine/local/verify.h"
 
 enum { PROGRESS_ROWS = 1 << 17 };
 
-/* A row to be written, or deleted where p is NULL. */
-struct mend {
-    struct mend *next;
-    enum table table;
-    struct key key;
-    struct bytes value;
-};
-
-struct check {
-    struct view *view;
-    struct tidings_verify *out;
-    struct arena notes;
-    struct mend *mends,
-        **last_mend;        /* in the order of finding: a later one may correct an earlier */
-    struct mend **row_mend; /* where the first one of the row under way goes */
-    const char *part;
-};
-
 /* ---- Findings ------------------------------------------------------------------------------- */
 
-__attribute__((format(printf, 2, 3))) static void differ(struct check *check, const char *format,
-                                                         ...)
+void verify_differ(struct check *check, const char *format, ...)
 {
     check->out->differences++;
     if (!check->out->report)
@@ -54,7 +41,7 @@ __attribute__((format(printf, 2, 3))) static void differ(struct check *check, co
     va_end(args);
 }
 
-static void mend(struct check *check, enum table table, const struct key *key, struct bytes value)
+void verify_mend(struct check *check, enum table table, const struct key *key, struct bytes value)
 {
     struct mend *mend = arena_alloc(&check->notes, sizeof *mend);
     uint8_t *copy = value.p ? arena_alloc(&check->notes, value.n + 1) : NULL;
@@ -69,18 +56,18 @@ static void mend(struct check *check, enum table table, const struct key *key, s
     check->last_mend = &mend->next;
 }
 
-static void mend_delete(struct check *check, enum table table, const struct key *key)
+void verify_mend_delete(struct check *check, enum table table, const struct key *key)
 {
-    mend(check, table, key, (struct bytes){NULL, 0});
+    verify_mend(check, table, key, (struct bytes){NULL, 0});
 }
 
-static void step(struct check *check)
+void verify_step(struct check *check)
 {
     uint64_t n = ++check->out->checked;
     arena_clear(check->view->scratch);
     /* Damage is what we are looking for: note it and go on. */
     if (check->view->txn->err == TIDINGS_CORRUPT) {
-        differ(check, "a record cannot be decoded, or contradicts others");
+        verify_differ(check, "a record cannot be decoded, or contradicts others");
         check->view->txn->err = TIDINGS_OK;
         /* From the failure on nothing was found any more: what it would mend rests on nothing. */
         *check->row_mend = NULL;
@@ -93,9 +80,7 @@ static void step(struct check *check)
     }
 }
 
-/* Visits every row of a table. The visitor may read other tables, but scan none of them twice at
- * once. */
-static void each_row(struct check *check, enum table table,
+void verify_each_row(struct check *check, enum table table,
                      void (*visit)(struct check *, struct bytes key, struct bytes value))
 {
     struct key at = {.n = 0};
@@ -103,7 +88,7 @@ static void each_row(struct check *check, enum table table,
     at.bytes[at.n++] = 0;
     while (!view_failed(check->view) && kv_seek(check->view->txn, table, &at, &key, &value)) {
         if (key.n >= KEY_MAX) {
-            differ(check, "a key of %zu bytes", key.n);
+            verify_differ(check, "a key of %zu bytes", key.n);
             return;
         }
         /* The visitor may move the scanner: remember where to go on, just behind this key. */
@@ -112,279 +97,95 @@ static void each_row(struct check *check, enum table table,
         key.p = at.bytes;
         visit(check, key, value);
         at.bytes[at.n++] = 0;
-        step(check);
+        verify_step(check);
     }
 }
 
-/* ---- Pairs against read maps ---------------------------------------------------------------- */
+/* ---- Tallies -------------------------------------------------------------------------------- */
 
-/* The pair's counts, from the read maps and the head alone. */
-static void recount(struct view *view, const struct tie *tie, struct pair *fresh)
+static struct tally *find_tally(const struct tallies *tallies, uint64_t name)
 {
-    struct key prefix = key_pair(tie->fan, ROW_READMAP, tie->author);
-    struct bytes key, value;
-    fresh->reads_in = fresh->reads_out = fresh->dead_in = fresh->dead_out = 0;
-    fresh->settled = tie->head->n_deleted;
-    bool found = kv_seek(view->txn, TABLE_USER, &prefix, &key, &value);
-    for (; found && key_has_prefix(key, &prefix);
-         found = kv_next(view->txn, TABLE_USER, &key, &value)) {
-        uint64_t read = 0;
-        if (key.n != (size_t)prefix.n + 4 || !readmap_decode_bits(value, &read)) {
-            view_corrupt(view);
-            return;
-        }
-        uint32_t first = get_u32(key.p + prefix.n) * READMAP_POSTS;
-        uint64_t in = spans_mask(tie->pair.spans, tie->pair.n_spans, first);
-        uint64_t dead = head_deleted_mask(tie->head, first);
-        fresh->reads_in += (uint32_t)__builtin_popcountll(read & in);
-        fresh->reads_out += (uint32_t)__builtin_popcountll(read & ~in);
-        fresh->dead_in += (uint32_t)__builtin_popcountll(read & in & dead);
-        fresh->dead_out += (uint32_t)__builtin_popcountll(read & ~in & dead);
-    }
+    size_t i = (size_t)(name * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (tallies->room - 1);
+    while (tallies->at[i].name && tallies->at[i].name != name)
+        i = (i + 1) & (tallies->room - 1);
+    return &tallies->at[i];
 }
 
-static uint64_t read_bits_at(struct view *view, const struct tie *tie, uint32_t chunk)
+static bool grow_tallies(struct tallies *tallies)
 {
-    struct key key = key_readmap(tie->fan, tie->author, chunk);
-    struct bytes value;
-    uint64_t read = 0;
-    if (kv_get(view->txn, TABLE_USER, &key, &value) && !readmap_decode_bits(value, &read))
-        view_corrupt(view);
-    return read;
-}
-
-/* Unread posts counted one by one, 64 at a time. */
-static uint64_t count_unread(struct view *view, const struct tie *tie)
-{
-    uint64_t unread = 0;
-    uint32_t bound = tie->head->n_posts;
-    while ((bound = spans_top(tie->pair.spans, tie->pair.n_spans, bound))) {
-        uint32_t chunk = (bound - 1) / READMAP_POSTS, first = chunk * READMAP_POSTS;
-        uint64_t mask = spans_mask(tie->pair.spans, tie->pair.n_spans, first) &
-                        mask_below(bound - first) & ~head_deleted_mask(tie->head, first);
-        unread += (uint64_t)__builtin_popcountll(mask & ~read_bits_at(view, tie, chunk));
-        bound = first;
-    }
-    return unread;
-}
-
-static bool skips_are_sound(struct view *view, const struct tie *tie)
-{
-    struct skips skips;
-    if (!pair_skips(&tie->pair, &skips))
+    struct tallies bigger = {.n = tallies->n, .room = tallies->room ? tallies->room * 2 : 1024};
+    bigger.at = calloc(bigger.room, sizeof *bigger.at);
+    if (!bigger.at)
         return false;
-    for (size_t i = 0; i < skips.n; i++)
-        for (uint32_t chunk = skips.at[i].start; chunk < skips.at[i].end; chunk++) {
-            uint64_t done = read_bits_at(view, tie, chunk) |
-                            head_deleted_mask(tie->head, chunk * READMAP_POSTS);
-            if (done != ~UINT64_C(0) || chunk >= tie->head->n_posts / READMAP_POSTS)
-                return false;
-        }
+    for (size_t i = 0; i < tallies->room; i++)
+        if (tallies->at[i].name)
+            *find_tally(&bigger, tallies->at[i].name) = tallies->at[i];
+    free(tallies->at);
+    *tallies = bigger;
     return true;
 }
 
-static bool spans_are_sound(const struct tie *tie)
+/* The kind is never 0, so that no name is. */
+static uint64_t tally_name(enum tally_kind kind, uint64_t id)
 {
-    const struct pair *pair = &tie->pair;
-    for (size_t i = 0; i < pair->n_spans; i++) {
-        const struct span *span = &pair->spans[i];
-        if (span->start > tie->head->n_posts)
-            return false;
-        if (span->end != SPAN_OPEN && span->end > tie->head->n_posts)
-            return false;
-    }
-    return true;
+    return id << 4 | kind;
 }
 
-static void check_follower_row(struct check *check, const struct tie *tie)
+void verify_tally_add(struct check *check, enum tally_kind kind, uint64_t id, int64_t delta)
 {
-    struct key key = key_follower(tie->author, tie->pair.rank);
-    struct bytes value;
-    bool found = kv_get(check->view->txn, TABLE_FOLLOWER, &key, &value);
-    if (found && value.n == ID_BYTES && get_id(value.p) == tie->fan)
+    struct tallies *tallies = &check->tallies;
+    if (!delta)
         return;
-    differ(check, "user %" PRIu64 " follows %" PRIu64 ", who has no such follower", tie->fan,
-           tie->author);
-    uint8_t fan[ID_BYTES];
-    put_id(fan, tie->fan);
-    mend(check, TABLE_FOLLOWER, &key, (struct bytes){fan, sizeof fan});
+    if (tallies->n * 2 >= tallies->room && !grow_tallies(tallies)) {
+        kv_fail(check->view->txn, TIDINGS_NO_MEMORY);
+        return;
+    }
+    struct tally *tally = find_tally(tallies, tally_name(kind, id));
+    tallies->n += !tally->name;
+    tally->name = tally_name(kind, id);
+    tally->value += delta;
 }
 
-static void mend_pair(struct check *check, const struct tie *tie, const struct pair *fresh)
+int64_t verify_tally_of(const struct check *check, enum tally_kind kind, uint64_t id)
 {
-    struct view *view = check->view;
-    enum user_row row = fresh->n_spans ? ROW_INBOX : ROW_OUTSIDE;
-    bool needed = fresh->n_spans || pair_has_reads(fresh);
-    if (tie->stored && (tie->stored != row || !needed)) {
-        struct key old = key_pair(tie->fan, tie->stored, tie->author);
-        mend_delete(check, TABLE_USER, &old);
-    }
-    struct bytes value = pair_encode(fresh, view->scratch);
-    struct key key = key_pair(tie->fan, row, tie->author);
-    if (needed && value.p)
-        mend(check, TABLE_USER, &key, value);
+    return check->tallies.n ? find_tally(&check->tallies, tally_name(kind, id))->value : 0;
 }
 
-static void check_pair(struct check *check, const struct tie *tie)
-{
-    struct view *view = check->view;
-    struct pair fresh = tie->pair;
-    if (!spans_are_sound(tie)) {
-        differ(check, "pair %" PRIu64 " and %" PRIu64 ": delivered beyond the last post", tie->fan,
-               tie->author);
-        return;
-    }
-    bool sound = skips_are_sound(view, tie) && tie->pair.settled <= tie->head->n_deleted;
-    struct tie settled = *tie;
-    settled.pair.spans = tie->pair.spans;
-    settled.skips = NULL;
-    if (!sound)
-        settled.pair.skips = (struct bytes){NULL, 0};
-    tie_settle(view, &settled);
-    recount(view, tie, &fresh);
-    if (view_failed(view))
-        return;
-
-    enum user_row row = fresh.n_spans ? ROW_INBOX : ROW_OUTSIDE;
-    bool same = settled.pair.reads_in == fresh.reads_in &&
-                settled.pair.reads_out == fresh.reads_out &&
-                settled.pair.dead_in == fresh.dead_in && settled.pair.dead_out == fresh.dead_out;
-    if (!same || !sound || tie->stored != row) {
-        differ(check, "pair %" PRIu64 " and %" PRIu64 ": %s", tie->fan, tie->author,
-               !same ? "counts do not fit what was read" : "stored amiss");
-        fresh.skips = sound ? fresh.skips : (struct bytes){NULL, 0};
-        mend_pair(check, tie, &fresh);
-    } else if (tie_unread(view, tie) != count_unread(view, tie)) {
-        differ(check, "pair %" PRIu64 " and %" PRIu64 ": unread does not fit its posts", tie->fan,
-               tie->author);
-    }
-    if (tie->pair.following)
-        check_follower_row(check, tie);
-}
-
-/* ---- A user's other rows -------------------------------------------------------------------- */
-
-/* The history row of each post in the map that has one. */
-static void check_map_history(struct check *check, const struct tie *tie, uint32_t chunk,
-                              const struct readmap *map, uint64_t cleared)
-{
-    for (uint64_t bits = map->history; bits; bits &= bits - 1) {
-        unsigned i = (unsigned)__builtin_ctzll(bits);
-        uint64_t stamp = readmap_history_stamp(map, i);
-        struct key key = key_history(tie->fan, stamp, tie->head->ids[chunk * READMAP_POSTS + i]);
-        struct bytes value;
-        if (stamp <= cleared || kv_get(check->view->txn, TABLE_USER, &key, &value))
-            continue;
-        differ(check, "user %" PRIu64 " has read a post that the history lacks", tie->fan);
-        mend(check, TABLE_USER, &key, (struct bytes){(const uint8_t *)"", 0});
-    }
-}
-
-static void check_readmap(struct check *check, uint64_t reader, struct bytes key,
-                          struct bytes value)
-{
-    struct view *view = check->view;
-    struct readmap map;
-    struct tie tie;
-    if (key.n != 2 * ID_BYTES + 1 + 4 || !readmap_decode(value, &map)) {
-        differ(check, "user %" PRIu64 ": a read map cannot be decoded", reader);
-        return;
-    }
-    uint64_t author = get_id(key.p + ID_BYTES + 1);
-    uint32_t chunk = get_u32(key.p + 2 * ID_BYTES + 1);
-    tie_load(view, reader, author, &tie);
-    if (view_failed(view))
-        return;
-    uint64_t first = (uint64_t)chunk * READMAP_POSTS;
-    if (first + 64 - (uint64_t)__builtin_clzll(map.read) > tie.head->n_posts) {
-        differ(check, "user %" PRIu64 " has read posts that %" PRIu64 " never published", reader,
-               author);
-        return;
-    }
-    if (!tie.stored || !pair_has_reads(&tie.pair)) {
-        differ(check, "user %" PRIu64 " has read %" PRIu64 ", but no pair says so", reader, author);
-        struct pair fresh = tie.pair;
-        recount(view, &tie, &fresh);
-        mend_pair(check, &tie, &fresh);
-    }
-    check_map_history(check, &tie, chunk, &map, view_user(view, reader).history_cleared);
-}
-
-static void check_history(struct check *check, uint64_t reader, struct bytes key)
-{
-    struct view *view = check->view;
-    struct key row = {.n = (uint8_t)key.n};
-    struct post_record post = {0};
-    struct readmap map = {0};
-    if (key.n != 3 * ID_BYTES + 1) {
-        differ(check, "user %" PRIu64 ": a history key of %zu bytes", reader, key.n);
-        return;
-    }
-    memcpy(row.bytes, key.p, key.n);
-    uint64_t stamp = get_id_descending(key.p + ID_BYTES + 1);
-    uint64_t post_id = get_id_descending(key.p + 2 * ID_BYTES + 1);
-    if (stamp <= view_user(view, reader).history_cleared) {
-        struct key todo = key_id(reader);
-        struct bytes value;
-        if (!kv_get(view->txn, TABLE_TODO, &todo, &value)) {
-            differ(check, "user %" PRIu64 ": cleared history that nobody sweeps", reader);
-            mend(check, TABLE_TODO, &todo, (struct bytes){(const uint8_t *)"", 0});
-        }
-        return;
-    }
-    if (view_post(view, post_id, &post)) {
-        /* Not through the tie: the pair may be what is missing. */
-        struct key map_key = key_readmap(reader, post.author, post.seq / READMAP_POSTS);
-        struct bytes value;
-        if (kv_get(view->txn, TABLE_USER, &map_key, &value) && !readmap_decode(value, &map))
-            view_corrupt(view);
-    }
-    if (view_failed(view))
-        return;
-    unsigned i = post.seq % READMAP_POSTS;
-    if (map.read && readmap_has(map.history, i) && readmap_history_stamp(&map, i) == stamp)
-        return;
-    differ(check, "user %" PRIu64 ": the history has a post that was not read then", reader);
-    mend_delete(check, TABLE_USER, &row);
-}
+/* ---- Users' rows ---------------------------------------------------------------------------- */
 
 static void check_user_row(struct check *check, struct bytes key, struct bytes value)
 {
     struct user_record user;
-    struct tie tie;
     if (key.n < ID_BYTES + 1) {
-        differ(check, "a key of %zu bytes", key.n);
+        verify_differ(check, "a key of %zu bytes", key.n);
         return;
     }
     uint64_t id = get_id(key.p);
     uint8_t row = key.p[ID_BYTES];
     switch (row) {
     case ROW_HISTORY:
-        check_history(check, id, key);
+        verify_history(check, id, key);
         break;
     case ROW_READMAP:
-        check_readmap(check, id, key, value);
+        verify_readmap(check, id, key, value);
         break;
     case ROW_USER:
         if (!user_decode(value, &user))
-            differ(check, "user %" PRIu64 ": the record cannot be decoded", id);
+            verify_differ(check, "user %" PRIu64 ": the record cannot be decoded", id);
         break;
     case ROW_INBOX:
     case ROW_OUTSIDE:
-        if (key.n != 2 * ID_BYTES + 1) {
-            differ(check, "user %" PRIu64 ": a pair's key of %zu bytes", id, key.n);
-            break;
-        }
-        tie_load(check->view, id, get_id(key.p + ID_BYTES + 1), &tie);
-        if (view_failed(check->view))
-            break;
-        if (tie.stored != (enum user_row)row)
-            differ(check, "user %" PRIu64 " has two pairs with %" PRIu64, id, tie.author);
-        else
-            check_pair(check, &tie);
+        verify_pair(check, id, key);
+        break;
+    case ROW_VOTE:
+        verify_vote(check, id, key, value);
+        break;
+    case ROW_REACTED:
+        verify_reacted(check, id, key, value);
         break;
     default:
-        differ(check, "user %" PRIu64 ": a row of unknown kind %u", id, row);
+        if (!verify_story_row(check, id, key, value))
+            verify_differ(check, "user %" PRIu64 ": a row of unknown kind %u", id, row);
     }
 }
 
@@ -424,8 +225,8 @@ static bool compare(struct check *check, uint64_t user, const char *name, uint64
 {
     if (*stored == counted)
         return true;
-    differ(check, "user %" PRIu64 ": %s is %" PRIu64 ", counted %" PRIu64, user, name, *stored,
-           counted);
+    verify_differ(check, "user %" PRIu64 ": %s is %" PRIu64 ", counted %" PRIu64, user, name,
+                  *stored, counted);
     *stored = counted;
     return false;
 }
@@ -436,16 +237,22 @@ static void check_counters(struct check *check, uint64_t id)
     struct user_record user = view_user(view, id);
     const struct head *head = view_head(view, id);
     uint64_t following = count_following(view, id), followers = count_followers(check, id);
+    struct user_record counted = {0};
+    verify_count_reactions(check, id, head, &counted);
     if (view_failed(view))
         return; /* damaged pairs: what could be counted is not all there is */
     bool right = compare(check, id, "following", &user.following, following);
     right &= compare(check, id, "followers", &user.followers, followers);
     right &= compare(check, id, "posts", &user.posts, head->n_posts - head->n_deleted);
+    right &= compare(check, id, "liked_posts", &user.liked_posts, counted.liked_posts);
+    right &= compare(check, id, "faved_posts", &user.faved_posts, counted.faved_posts);
+    right &= compare(check, id, "likes_received", &user.likes_received, counted.likes_received);
+    right &= compare(check, id, "favs_received", &user.favs_received, counted.favs_received);
     if (right)
         return;
     uint8_t bytes[USER_RECORD_MAX];
     struct key key = key_row(id, ROW_USER);
-    mend(check, TABLE_USER, &key, (struct bytes){bytes, user_encode(&user, bytes)});
+    verify_mend(check, TABLE_USER, &key, (struct bytes){bytes, user_encode(&user, bytes)});
 }
 
 /* Once a user: those with rows of their own, then those who only have followers or posts. */
@@ -464,7 +271,7 @@ static void check_users(struct check *check)
             if (user >= ID_MASK)
                 break;
             at = key_id(user + 1);
-            step(check);
+            verify_step(check);
         }
     }
 }
@@ -476,7 +283,7 @@ static void check_follower(struct check *check, struct bytes key, struct bytes v
     struct tie tie;
     struct key row = {.n = (uint8_t)key.n};
     if (key.n != 2 * ID_BYTES || value.n != ID_BYTES) {
-        differ(check, "a row of %zu and %zu bytes", key.n, value.n);
+        verify_differ(check, "a row of %zu and %zu bytes", key.n, value.n);
         return;
     }
     memcpy(row.bytes, key.p, key.n);
@@ -485,25 +292,26 @@ static void check_follower(struct check *check, struct bytes key, struct bytes v
     tie_load(check->view, fan, author, &tie);
     if (view_failed(check->view) || (tie.pair.following && tie.pair.rank == rank))
         return;
-    differ(check, "%" PRIu64 " has follower %" PRIu64 ", who does not follow so", author, fan);
-    mend_delete(check, TABLE_FOLLOWER, &row);
+    verify_differ(check, "%" PRIu64 " has follower %" PRIu64 ", who does not follow so", author,
+                  fan);
+    verify_mend_delete(check, TABLE_FOLLOWER, &row);
 }
 
 static void check_post(struct check *check, struct bytes key, struct bytes value)
 {
     struct post_record post;
     if (key.n != ID_BYTES || !post_decode(value, &post)) {
-        differ(check, "a post cannot be decoded");
+        verify_differ(check, "a post cannot be decoded");
         return;
     }
     uint64_t id = get_id(key.p);
     const struct head *head = view_head(check->view, post.author);
     if (post.seq >= head->n_posts || head->ids[post.seq] != id)
-        differ(check, "%" PRIu64 " is not in its author's list", id);
+        verify_differ(check, "%" PRIu64 " is not in its author's list", id);
     else if (post.deleted != head_is_deleted(head, post.seq))
-        differ(check, "%" PRIu64 " is deleted in one place only", id);
+        verify_differ(check, "%" PRIu64 " is deleted in one place only", id);
     if (id > check->view->last_id || post.removed > check->view->last_id)
-        differ(check, "%" PRIu64 " is newer than the newest id", id);
+        verify_differ(check, "%" PRIu64 " is newer than the newest id", id);
 }
 
 static void check_list(struct check *check, struct bytes key, struct bytes value)
@@ -516,7 +324,8 @@ static void check_list(struct check *check, struct bytes key, struct bytes value
     for (uint32_t i = 0; i < value.n / ID_BYTES; i++) {
         uint64_t id = get_id(value.p + i * ID_BYTES);
         if (!view_post(check->view, id, &post) || post.author != author || post.seq != first + i)
-            differ(check, "%" PRIu64 " lists %" PRIu64 ", which is no post of theirs", author, id);
+            verify_differ(check, "%" PRIu64 " lists %" PRIu64 ", which is no post of theirs",
+                          author, id);
     }
 }
 
@@ -529,31 +338,31 @@ static void check_body(struct check *check, struct bytes key, struct bytes value
     bool alive = id && view_post(check->view, id, &post) && !post.deleted;
     if (alive || view_failed(check->view))
         return;
-    differ(check, "a body without its post %" PRIu64, id);
-    mend_delete(check, TABLE_BODY, &row);
+    verify_differ(check, "a body without its post %" PRIu64, id);
+    verify_mend_delete(check, TABLE_BODY, &row);
 }
 
 static void check_event(struct check *check, struct bytes key, struct bytes value)
 {
     struct tidings_event event;
     if (key.n != ID_BYTES || !event_decode(value, &event))
-        differ(check, "an event cannot be decoded");
+        verify_differ(check, "an event cannot be decoded");
     else if (get_id(key.p) > check->view->last_id)
-        differ(check, "%" PRIu64 " is newer than the newest id", get_id(key.p));
+        verify_differ(check, "%" PRIu64 " is newer than the newest id", get_id(key.p));
 }
 
 static void check_profile(struct check *check, struct bytes key, struct bytes value)
 {
     struct profile_record profile;
     if (key.n != ID_BYTES || !profile_decode(value, &profile))
-        differ(check, "a profile cannot be decoded");
+        verify_differ(check, "a profile cannot be decoded");
 }
 
 static void check_once(struct check *check, struct bytes key, struct bytes value)
 {
     struct once_record record;
     if (key.n != ID_BYTES + ONCE_BYTES || !once_decode(value, &record)) {
-        differ(check, "a kept answer cannot be decoded");
+        verify_differ(check, "a kept answer cannot be decoded");
         return;
     }
     struct key age = key_id(record.stamp);
@@ -561,8 +370,8 @@ static void check_once(struct check *check, struct bytes key, struct bytes value
     if (kv_get(check->view->txn, TABLE_ONCE_AGE, &age, &name) && name.n == key.n &&
         !memcmp(name.p, key.p, key.n))
         return;
-    differ(check, "an answer of user %" PRIu64 " is kept for ever", get_id(key.p));
-    mend(check, TABLE_ONCE_AGE, &age, key);
+    verify_differ(check, "an answer of user %" PRIu64 " is kept for ever", get_id(key.p));
+    verify_mend(check, TABLE_ONCE_AGE, &age, key);
 }
 
 /* An age whose key was used again is normal; one without any answer is not. */
@@ -578,8 +387,17 @@ static void check_once_age(struct check *check, struct bytes key, struct bytes v
         name.n = 0;
     if (stamp && name.n && kv_get(check->view->txn, TABLE_ONCE, &name, &found))
         return;
-    differ(check, "an age without an answer");
-    mend_delete(check, TABLE_ONCE_AGE, &age);
+    verify_differ(check, "an age without an answer");
+    verify_mend_delete(check, TABLE_ONCE_AGE, &age);
+}
+
+static void check_webhook(struct check *check, struct bytes key, struct bytes value)
+{
+    struct webhook_record record;
+    if (!webhook_decode(value, &record))
+        verify_differ(check, "%.*s cannot be decoded", (int)key.n, (const char *)key.p);
+    else if (record.generation > check->view->last_id || record.position > check->view->last_id)
+        verify_differ(check, "%.*s is newer than the newest id", (int)key.n, (const char *)key.p);
 }
 
 /* ---- All together --------------------------------------------------------------------------- */
@@ -591,16 +409,26 @@ static void check_everything(struct check *check)
         enum table table;
         void (*visit)(struct check *, struct bytes key, struct bytes value);
     } parts[] = {
-        {"posts", TABLE_POST, check_post},        {"authors", TABLE_AUTHOR, check_list},
-        {"bodies", TABLE_BODY, check_body},       {"followers", TABLE_FOLLOWER, check_follower},
-        {"users", TABLE_USER, check_user_row},    {"profiles", TABLE_PROFILE, check_profile},
-        {"events", TABLE_EVENT, check_event},     {"answers", TABLE_ONCE, check_once},
+        /* An index comes before what it is made of: if a row of it names the wrong one, it is first
+         * deleted and then written. */
+        {"posts", TABLE_POST, check_post},
+        {"authors", TABLE_AUTHOR, check_list},
+        {"bodies", TABLE_BODY, check_body},
+        {"followers", TABLE_FOLLOWER, check_follower},
+        {"targets", TABLE_TARGET, verify_target_row},
+        {"users", TABLE_USER, check_user_row},
+        {"profiles", TABLE_PROFILE, check_profile},
+        {"events", TABLE_EVENT, check_event},
+        {"answers", TABLE_ONCE, check_once},
         {"ages", TABLE_ONCE_AGE, check_once_age},
+        {"webhooks", TABLE_WEBHOOK, check_webhook},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         check->part = parts[i].part;
-        each_row(check, parts[i].table, parts[i].visit);
+        verify_each_row(check, parts[i].table, parts[i].visit);
     }
+    verify_interactions(check);
+    verify_stories(check);
     check->part = "counters";
     check_users(check);
 }
@@ -644,6 +472,7 @@ enum tidings_err local_verify(struct engine *engine, struct tidings_verify *out)
         if (!err && out->repair)
             err = write_mends(local, &check);
         arena_release(&check.notes);
+        free(check.tallies.at);
         if (out->progress)
             fprintf(out->progress, "\r%-40s\r", "");
     }

@@ -78,33 +78,57 @@ void view_put_user(struct view *view, uint64_t user, const struct user_record *r
     kv_put(view->txn, TABLE_USER, &key, bytes, user_encode(record, bytes));
 }
 
+enum tidings_err view_take_token(struct view *view, struct tidings_call *call,
+                                 const struct bucket_rule *rule, uint64_t *full_at)
+{
+    int64_t at = (int64_t)*full_at, wait;
+    if (call->op->role != TIDINGS_ROLE_USER)
+        return TIDINGS_OK;
+    if (!bucket_take(rule, view->now_ms, &at, &wait)) {
+        call->result[0] = (uint64_t)wait;
+        return TIDINGS_RATE_LIMITED;
+    }
+    *full_at = (uint64_t)at;
+    return TIDINGS_OK;
+}
+
 void view_add(struct view *view, uint64_t *count, int64_t delta)
 {
-    if (delta < 0 && *count < (uint64_t)-delta)
+    if (delta < 0 && *count < (uint64_t)-delta) {
+        view->fault = true;
         view_corrupt(view);
-    else
+    } else {
         *count += (uint64_t)delta;
+    }
+}
+
+uint64_t view_next_id(struct view *view)
+{
+    uint64_t next = id_next(view->last_id, view->now_ms);
+    if (!next) {
+        kv_fail(view->txn, TIDINGS_NO_SPACE);
+        return 0;
+    }
+    return view->last_id = next;
+}
+
+void view_write_event(struct view *view, const struct tidings_event *event)
+{
+    if (view->events++)
+        view_next_id(view);
+    struct key key = key_id(view->last_id);
+    uint8_t bytes[EVENT_RECORD_MAX];
+    kv_put(view->txn, TABLE_EVENT, &key, bytes, event_encode(event, bytes));
 }
 
 void view_event(struct view *view, enum tidings_event_type type, uint64_t actor, uint64_t target,
                 uint64_t author, int64_t delta)
 {
-    if (view->events++) {
-        uint64_t next = id_next(view->last_id, view->now_ms);
-        if (!next) {
-            kv_fail(view->txn, TIDINGS_NO_SPACE);
-            return;
-        }
-        view->last_id = next;
-    }
-    struct key key = key_id(view->last_id);
-    struct tidings_event event = {
-        .type = type,
-        .actor_user_id = actor,
-        .target_id = target,
-        .author_id = author,
-        .delta = delta,
-    };
-    uint8_t bytes[EVENT_RECORD_MAX];
-    kv_put(view->txn, TABLE_EVENT, &key, bytes, event_encode(&event, bytes));
+    view_write_event(view, &(struct tidings_event){
+                               .type = type,
+                               .actor_user_id = actor,
+                               .target_id = target,
+                               .author_id = author,
+                               .delta = delta,
+                           });
 }

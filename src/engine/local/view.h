@@ -10,9 +10,11 @@
 #define LOCAL_VIEW_H
 
 #include "base/arena.h"
+#include "domain/bucket.h"
 #include "engine/local/heads.h"
 #include "engine/local/keys.h"
 #include "engine/local/kv.h"
+#include "engine/local/realm.h"
 #include "engine/local/records.h"
 
 struct view {
@@ -27,6 +29,7 @@ struct view {
     uint64_t before; /* writer: the newest id when this operation began */
     uint64_t stamp;  /* writer: the id of this operation */
     unsigned events; /* writer: events this operation has written */
+    bool fault;      /* writer: a count would have gone below zero */
 };
 
 static inline bool view_failed(const struct view *view)
@@ -42,6 +45,12 @@ static inline void view_corrupt(struct view *view)
 static inline const struct head *view_head(const struct view *view, uint64_t author)
 {
     return heads_get(view->heads, author, view->version);
+}
+
+static inline const struct head *view_head_in(const struct view *view, const struct realm *realm,
+                                              uint64_t author)
+{
+    return heads_get(view->heads, author | realm->mark, view->version);
 }
 
 /* The user's record; zeros if there is none. */
@@ -70,10 +79,24 @@ size_t view_limit(const struct view *view, const struct tidings_page *page);
 
 void view_put_user(struct view *view, uint64_t user, const struct user_record *record);
 
+/*
+ * Takes a token at the operation's time from the bucket in a user's record, which the caller writes.
+ * If none is left: RATE_LIMITED, and the wait in call->result[0]. Services and admins are free of it.
+ */
+enum tidings_err view_take_token(struct view *view, struct tidings_call *call,
+                                 const struct bucket_rule *rule, uint64_t *full_at);
+
 /* Adds to a count. A would-be negative one is a fault in the data: the transaction fails. */
 void view_add(struct view *view, uint64_t *count, int64_t delta);
 
-/* Writes an event of this operation; the first takes the operation's own id. */
+/* A further id of this operation's; 0 if they are used up, and the transaction fails. */
+uint64_t view_next_id(struct view *view);
+
+/* Writes an event of this operation; the first takes the operation's own id, if no further one was
+ * taken before. Its id and time need not be set. */
+void view_write_event(struct view *view, const struct tidings_event *event);
+
+/* The same for those that are about a user, or a post of the author's. */
 void view_event(struct view *view, enum tidings_event_type type, uint64_t actor, uint64_t target,
                 uint64_t author, int64_t delta);
 

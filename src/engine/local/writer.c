@@ -145,6 +145,7 @@ static void sweep(struct local *local, struct view *view, size_t n)
     history_sweep(view, SWEEP_LEAST + 2 * n);
     event_sweep(view, SWEEP_LEAST + 2 * n);
     once_sweep(view, SWEEP_LEAST + 2 * n);
+    scene_sweep(view, SWEEP_LEAST + 2 * n);
     local->writer.no_sweeping = view->txn->err == TIDINGS_CORRUPT;
 }
 
@@ -189,6 +190,15 @@ void writer_stats(struct local *local, struct tidings_stats *stats)
     pthread_mutex_unlock(&local->writer.mutex);
 }
 
+static void count_fault(struct local *local)
+{
+    pthread_mutex_lock(&local->writer.mutex);
+    local->writer.stats.faults++;
+    pthread_mutex_unlock(&local->writer.mutex);
+    if (local->fault)
+        local->fault(local->fault_ctx, "a stored count would have gone below zero; run verify");
+}
+
 /*
  * Tries the batch once. OK: it is durable, and each call has its outcome. Otherwise nothing has
  * happened, and *at_fault is the call that spoiled it, if it was one.
@@ -215,12 +225,16 @@ static enum tidings_err try_batch(struct local *local, struct tidings_call *batc
         if (txn.err)
             *at_fault = call;
     }
+    if (view.fault)
+        count_fault(local);
     sweep(local, &view, n);
     if (!txn.err && !txn.writes && view.last_id == newest.id) { /* all were refused */
         kv_abort(&txn);
         count_changes(&local->writer, n);
         return TIDINGS_OK;
     }
+    if (!newest.version)
+        reheat_begin(&txn, &local->settings);
     save_newest(&txn, (struct newest){view.last_id, view.version});
     txn.time_ms = id_time_ms(view.last_id);
     uint64_t from = microseconds();

@@ -150,6 +150,48 @@ class Actor:
     def mark_read(self, **what):
         return self.post("/inbox/mark-read", what)
 
+    def react(self, path):
+        """PUT: {changed, stats}."""
+        return self.expect(200, "PUT", "/v1" + path)
+
+    def unreact(self, path):
+        return self.expect(200, "DELETE", "/v1" + path)
+
+    def comment(self, post_id, body="A comment", parent_id=None, headers=None):
+        made = {"body": body} if parent_id is None else {"body": body, "parent_id": parent_id}
+        return self.post(f"/posts/{post_id}/comments", made, 201, headers)
+
+    def comments(self, post_id, limit=20, **query):
+        return self.rows(f"/posts/{post_id}/comments", limit, **query)
+
+    def stats(self, what, target_id):
+        """Of posts or comments."""
+        return self.get(f"/{what}/{target_id}/stats")
+
+    def story(self, title="A story", **more):
+        return self.publish(title, "What it is about", "story", **more)["id"]
+
+    def scene(self, story_id, title="A scene", messages=("one", "two"), headers=None):
+        return self.post(f"/stories/{story_id}/scenes", {"title": title, "messages": list(messages)}, 201, headers)
+
+    def subscribe(self, story_id):
+        return self.expect(200, "PUT", f"/v1/stories/{story_id}/subscription")
+
+    def unsubscribe(self, story_id):
+        return self.expect(200, "DELETE", f"/v1/stories/{story_id}/subscription")
+
+    def read_to(self, story_id, **where):
+        return self.expect(200, "PUT", f"/v1/reading/{story_id}", where)
+
+    def notifications(self, limit=20):
+        return self.rows("/notifications", limit)
+
+    def unread(self):
+        """Notifications not read: the number, which must be that of the rows."""
+        page = self.get("/notifications")
+        assert page["unread"] == sum(not row["is_read"] for row in self.notifications(100))
+        return page["unread"]
+
     def pages(self, path, limit=20, **query):
         """Every page of a list, to the end."""
         cursor, seen = None, 0

@@ -113,13 +113,15 @@ class Server:
                 self.log_file.close()
                 os.unlink(self.log_file.name)
 
-    def restart(self, how=signal.SIGTERM):
+    def restart(self, how=signal.SIGTERM, between=None):
         for actor in self.actors:
             actor.close()
         if how == signal.SIGKILL:
             self.kill()
         else:
             self.stop(how)
+        if between:
+            between()
         old = self.log_file
         self.start()
         old.close()
