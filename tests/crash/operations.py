@@ -21,6 +21,8 @@ class State:
     inbox: set = field(default_factory=set)
     read: set = field(default_factory=set)
     history: set = field(default_factory=set)
+    reactions: set = field(default_factory=set)  # (like or fav, post), also of deleted posts
+    comments: dict = field(default_factory=dict)  # id -> post, of those that are not deleted
     name: str = ""
     serial: int = 0  # makes every text different
 
@@ -188,6 +190,45 @@ def apply_forget_all(state, request, answer):
     state.history.clear()
 
 
+# ---- Reactions and comments -------------------------------------------------------------------------
+
+def make_react(state, rng):
+    for post in some(rng, state.posts):
+        what = rng.choice(("like", "fav"))
+        return Request(None, "PUT", f"/v1/posts/{post}/{what}", about=(what, post))
+
+
+def apply_react(state, request, answer):
+    state.reactions.add(request.about)
+
+
+def make_unreact(state, rng):
+    for what, post in some(rng, state.reactions):
+        return Request(None, "DELETE", f"/v1/posts/{post}/{what}", about=(what, post))
+
+
+def apply_unreact(state, request, answer):
+    state.reactions.discard(request.about)
+
+
+def make_comment(state, rng):
+    for post in some(rng, state.posts):
+        return Request(None, "POST", f"/v1/posts/{post}/comments", {"body": state.text("comment")}, about=post)
+
+
+def apply_comment(state, request, answer):
+    state.comments[answer["id"]] = request.about
+
+
+def make_uncomment(state, rng):
+    for comment in some(rng, [each for each, post in state.comments.items() if post in state.posts]):
+        return Request(None, "DELETE", f"/v1/comments/{comment}", about=comment)
+
+
+def apply_uncomment(state, request, answer):
+    state.comments.pop(request.about)
+
+
 # ---- Profile --------------------------------------------------------------------------------------
 
 def make_profile(state, rng):
@@ -213,6 +254,10 @@ OPERATIONS = (
     Operation("mark unread", 6, make_unmark, apply_unmark),
     Operation("forget one", 4, make_forget, apply_forget, 204),
     Operation("forget all", 1, make_forget_all, apply_forget_all, 204),
+    Operation("react", 8, make_react, apply_react),
+    Operation("take a reaction back", 4, make_unreact, apply_unreact),
+    Operation("comment", 6, make_comment, apply_comment, 201),
+    Operation("delete a comment", 2, make_uncomment, apply_uncomment, 204, again=410),
     Operation("profile", 4, make_profile, apply_profile),
 )
 
@@ -257,8 +302,26 @@ async def view_counters(client, state):
             (int(state.following), len(state.posts), len(state.quiet) + state.following))
 
 
+async def view_reactions(client, state):
+    liked = await client.rows("/v1/me/likes?target=post")
+    faved = await client.rows("/v1/me/favs")
+    return {("like", row["id"]) for row in liked} | {("fav", row["id"]) for row in faved}, state.reactions
+
+
+async def view_stats(client, state):
+    """The counts of some of the posts."""
+    found, expected = {}, {}
+    for post in sorted(state.posts)[-10:]:
+        stats = await client.get(f"/v1/posts/{post}/stats")
+        found[post] = (stats["like_count"], stats["fav_count"], stats["comment_count"])
+        comments = sum(on == post for on in state.comments.values())
+        expected[post] = (("like", post) in state.reactions, ("fav", post) in state.reactions, comments)
+    return found, expected
+
+
 async def view_profile(client, state):
     return (await client.get(f"/v1/users/{state.fan}"))["name"] or "", state.name
 
 
-VIEWS = (view_inbox, view_unread, view_history, view_posts, view_following, view_counters, view_profile)
+VIEWS = (view_inbox, view_unread, view_history, view_posts, view_following, view_counters,
+         view_reactions, view_stats, view_profile)
