@@ -90,6 +90,7 @@ static void open_engine(struct api_config *config)
     tidings_options_init(&options);
     options.dir = mkdtemp(dir);
     options.settings.map_mb = 256;
+    options.durability = TIDINGS_DURABLE_SECOND; /* more inputs in the same time */
     CHECK(options.dir && !tidings_open(&options, &world.tidings, NULL));
     config->tidings = world.tidings;
     config->settings = options.settings;
