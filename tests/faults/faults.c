@@ -86,11 +86,11 @@ static bool may_answer(const struct plan *plan, enum tidings_err err)
     return plan->error != ENOSPC || plan->class == SHIM_SYNC || err == TIDINGS_UNCERTAIN;
 }
 
-/* A log that could not be synced must not be trusted again; an image beside it is just not there. */
+/* A log that could not be synced must not be trusted again. What is beside it can be written anew. */
 static bool is_poisoned(const struct trial *trial)
 {
     return !trial->reopened && trial->plan->class == SHIM_SYNC && shim_failed() &&
-           strncmp(shim_failed_path(), "snapshots", 9) != 0;
+           !strncmp(shim_failed_path(), "log", 3);
 }
 
 static bool reading_goes_on(struct trial *trial, const struct tidings_op *refused)
