@@ -86,6 +86,9 @@ static enum tidings_err find_state(struct store *store, const char *data, struct
     *state = (struct state){.boot = NO_BOOT};
     if (getrandom(state->id, sizeof state->id, 0) != sizeof state->id)
         return fail_with(TIDINGS_IO, message, "no random numbers");
+    /* Before there is a data.mdb: one without a state would pass for another format's after a crash. */
+    if (state_write(store->dir, state))
+        return fail_with(file_error(), message, "the file `state` cannot be written");
     return TIDINGS_OK;
 }
 
