@@ -33,7 +33,8 @@ enum {
     USERS = 8,
     FAILURES_MAX = 3,
     FAT = 30000,
-    BEGINNING = 100
+    BEGINNING = 100,
+    BASE_RECORDS = 3, /* in the trace of an empty directory: it is there */
 };
 
 struct arguments {
@@ -110,7 +111,7 @@ static void index_trace(struct trace *trace, bool from_the_beginning)
     const char *path;
     const uint8_t *data;
     bool begun = from_the_beginning;
-    trace->first = 0;
+    trace->first = BASE_RECORDS;
     for (size_t at = 0; (record = next_record(trace, &at, &path, &data)); trace->n++) {
         if (trace->n % 4096 == 0)
             trace->seen = realloc(trace->seen, trace->n + 4096);
@@ -165,6 +166,9 @@ static void choose_points(const struct session *session, struct point *points, s
                 trace->interesting[rng_below(&rng, trace->n_interesting)] + rng_below(&rng, 2);
         if (session->fresh && rng_percent(&rng, 20))
             point->at = rng_below(&rng, BEGINNING);
+        if (point->at <
+            trace->first) /* the directory that it all lies in is there from the beginning */
+            point->at = trace->first;
         point->style = (enum disk_style)rng_below(&rng, DISK_STYLES);
         point->seed = rng_next(&rng);
         /* The pages of a map in memory are of one moment. */
