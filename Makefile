@@ -2,15 +2,17 @@
 #
 #   SAN=address|undefined|thread   builds with that sanitizer, in a directory of its own
 #   SEED=n OPS=n                   for `make model`
+#   SEED=n RUNS=n                  for `make moments`
 
 SAN ?=
 SEED ?=
 OPS ?= 1000000
+RUNS ?= 50
 BUILD := build$(if $(SAN),-$(SAN))
 # The sanitizers need clang's interceptors to be the program's first library.
 OPTIONS := $(if $(SAN),-Db_sanitize=$(SAN) -Db_lundef=false)
 
-.PHONY: help setup build run test lint fmt model clean
+.PHONY: help setup build run test lint fmt model moments clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -37,6 +39,10 @@ test: build
 ## make model   the long random test: SEED=1 OPS=1000000
 model: build
 	@tests/model/run $(BUILD)/tests/model_test "$(SEED)" $(OPS)
+
+## make moments the long test of restoring to moments: SEED=1 RUNS=50
+moments: build
+	@tests/model/run_moments $(BUILD)/tests/model_test "$(SEED)" $(RUNS)
 
 ## make lint    formatting, static analysis, the direction of dependencies
 lint: build
