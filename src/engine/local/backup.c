@@ -30,25 +30,13 @@ static bool place_of(const char *dir, struct place *place)
 
 /* ---- The target ----------------------------------------------------------------------------- */
 
-static bool is_empty_dir(const char *path)
-{
-    DIR *stream = opendir(path);
-    bool empty = true;
-    if (!stream)
-        return false;
-    for (struct dirent *entry; (entry = readdir(stream));)
-        empty = empty && (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."));
-    closedir(stream);
-    return empty;
-}
-
 static enum tidings_err make_place(const char *dir, struct place *to, const char **message)
 {
     if (!place_of(dir, to))
         return store_fail(TIDINGS_INVALID, message, "the path of the target is too long", false);
     if (dir_make(to->dir))
         return store_fail(file_error(), message, "the target directory cannot be made", true);
-    if (!is_empty_dir(to->dir))
+    if (!dir_is_empty(to->dir))
         return store_fail(TIDINGS_INVALID, message, "the target directory is not empty", false);
     if (dir_make(to->log_dir) || dir_make(to->base_dir))
         return store_fail(file_error(), message, "the target directory cannot be filled", true);
@@ -250,13 +238,17 @@ enum tidings_err store_backup(struct store *store, struct tidings_backup *backup
 static enum tidings_err check_moment(const struct place *from, int64_t until_ms,
                                      const char **message)
 {
-    struct base *bases;
-    uint64_t *firsts;
+    struct base *bases = NULL;
+    uint64_t *firsts = NULL;
     size_t n_bases, n_firsts;
     char text[128];
-    if (base_list(from->base_dir, &bases, &n_bases) ||
-        redo_segments(from->log_dir, &firsts, &n_firsts))
-        return store_fail(TIDINGS_IO, message, "the source cannot be read", true);
+    enum tidings_err err = base_list(from->base_dir, &bases, &n_bases);
+    if (!err)
+        err = redo_segments(from->log_dir, &firsts, &n_firsts);
+    if (err) {
+        free(bases);
+        return store_fail(err, message, "the source cannot be read", true);
+    }
     bool from_the_beginning = !n_bases || (n_firsts && firsts[0] == 1);
     int64_t earliest_ms = n_bases ? bases[0].time_ms : 0;
     free(bases);
