@@ -4,17 +4,19 @@
 #   SEED=n OPS=n                   for `make model`
 #   SEED=n STATES=n                for `make powerloss`
 #   SEED=n ROUNDS=n                for `make crash`
+#   SEED=n RUNS=n                  for `make moments`
 
 SAN ?=
 SEED ?=
 OPS ?= 1000000
 STATES ?= 1000
 ROUNDS ?= 200
+RUNS ?= 50
 BUILD := build$(if $(SAN),-$(SAN))
 # The sanitizers need clang's interceptors to be the program's first library.
 OPTIONS := $(if $(SAN),-Db_sanitize=$(SAN) -Db_lundef=false)
 
-.PHONY: help setup build run test lint fmt model crash powerloss faults clean
+.PHONY: help setup build run test lint fmt model moments crash powerloss faults clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -54,6 +56,10 @@ faults: build
 ## make powerloss  what is left when the power fails, at many moments: SEED=1 STATES=1000
 powerloss: build
 	@$(BUILD)/tests/powerloss --states $(STATES) $(if $(SEED),--seed $(SEED))
+
+## make moments    the long test of restoring to moments: SEED=1 RUNS=50
+moments: build
+	@tests/model/run_moments $(BUILD)/tests/model_test "$(SEED)" $(RUNS)
 
 ## make lint    formatting, static analysis, the direction of dependencies
 lint: build

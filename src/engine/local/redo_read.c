@@ -275,6 +275,27 @@ static enum tidings_err scan_file(struct redo_scan *scan, uint64_t first, bool l
     return err;
 }
 
+/*
+ * A segment that is being written may be read where a record is not yet there, and behind that a moment later, where
+ * there is already the next one. Damage is what is still the same at a second look.
+ */
+static enum tidings_err scan_last(struct redo_scan *scan, uint64_t first)
+{
+    uint64_t after = scan->after, stuck;
+    enum tidings_err err = scan_file(scan, first, true);
+    if (err != TIDINGS_CORRUPT)
+        return err;
+    do {
+        stuck = scan->end.number;
+        if (scan->after < stuck)
+            scan->after = stuck; /* visited already */
+        scan->message[0] = '\0';
+        err = scan_file(scan, first, true);
+    } while (err == TIDINGS_CORRUPT && scan->end.number != stuck);
+    scan->after = after;
+    return err;
+}
+
 static enum tidings_err missing(struct redo_scan *scan, uint64_t from, uint64_t to)
 {
     snprintf(scan->message, sizeof scan->message,
@@ -291,7 +312,8 @@ static enum tidings_err scan_segments(struct redo_scan *scan, struct watch *watc
     if (n && firsts[i] > scan->after + 1)
         return missing(scan, scan->after + 1, firsts[i] - 1);
     for (; i < n && !watch->stopped; i++) {
-        enum tidings_err err = scan_file(scan, firsts[i], i + 1 == n);
+        enum tidings_err err =
+            i + 1 < n ? scan_file(scan, firsts[i], false) : scan_last(scan, firsts[i]);
         if (err)
             return err;
         if (i + 1 < n && !watch->stopped && firsts[i + 1] != scan->end.number + 1)

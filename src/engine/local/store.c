@@ -83,6 +83,10 @@ static enum tidings_err find_state(struct store *store, const char *data, struct
     if (is_there(data))
         return fail(TIDINGS_VERSION, message,
                     "the data directory has data but no file `state`: another format, or not ours");
+    if (!dir_is_empty(store->log_dir) || !dir_is_empty(store->base_dir))
+        return fail(
+            TIDINGS_CORRUPT, message,
+            "the data directory has no file `state`: a backup or restore that was not finished");
     *state = (struct state){.boot = NO_BOOT};
     if (getrandom(state->id, sizeof state->id, 0) != sizeof state->id)
         return fail_with(TIDINGS_IO, message, "no random numbers");
