@@ -89,11 +89,73 @@ static void its_size_may_be_asked_for_while_the_map_grows(void **state)
     }
 }
 
+/* ---- Replaying -------------------------------------------------------------------------------- */
+
+static const uint8_t id[REDO_ID_BYTES] = "of this test";
+
+/* A record with so many rows of n bytes each. */
+static void append(struct redo *redo, uint64_t number, size_t rows, size_t n)
+{
+    size_t used = 0;
+    uint8_t *value = calloc(1, n), *bytes = malloc(rows * (n + CHANGE_HEAD_MAX));
+    assert_non_null(value);
+    assert_non_null(bytes);
+    for (size_t i = 0; i < rows; i++) {
+        struct change change = {TABLE_BODY, true, key_id(number << 20 | i), {value, n}};
+        used += change_encode(&change, bytes + used);
+        memcpy(bytes + used, value, n);
+        used += n;
+    }
+    assert_int_equal(redo_append(redo, (int64_t)number, (struct bytes){bytes, used}), TIDINGS_OK);
+    free(value);
+    free(bytes);
+}
+
+/* What one transaction replays may need a larger map than there is: then there is a larger one, as in the writer. */
+static void replaying_makes_the_map_as_large_as_it_must(void **state)
+{
+    (void)state;
+    char path[PATH_BYTES];
+    struct redo_options options = {dir, id, 1 << 20, true};
+    struct redo *redo;
+    assert_int_equal(redo_open(&options, 0, 0, &redo), TIDINGS_OK);
+    append(redo, 1, 100, 1000);
+    append(redo, 2, 8, 8 << 20);
+    append(redo, 3, 3000, 10);
+    assert_int_equal(redo_close(redo), TIDINGS_OK);
+    assert_true(path_join(path, dir, "image"));
+    struct image_job job = {.log_dir = dir,
+                            .base_dir = dir,
+                            .id = id,
+                            .path = path,
+                            .map_bytes = (size_t)1 << 30,
+                            .number = UINT64_MAX,
+                            .time_ms = INT64_MAX};
+    assert_int_equal(image_make(&job), TIDINGS_OK);
+    assert_int_equal(job.made.number, 3);
+    assert_int_equal(job.made.time_ms, 3);
+    struct kv *kv = open_kv("image", (size_t)1 << 30);
+    assert_int_equal(kv_applied(kv), 3);
+    struct kv_txn txn;
+    assert_int_equal(kv_begin(kv, &txn), TIDINGS_OK);
+    for (uint64_t number = 1; number <= 3; number++) {
+        struct key key = key_id(number << 20 | 7);
+        struct bytes value;
+        assert_true(kv_get(&txn, TABLE_BODY, &key, &value));
+    }
+    kv_abort(&txn);
+    kv_close(kv);
+    job.map_bytes = (size_t)16 << 20; /* there is an end to it */
+    assert_int_equal(image_make(&job), TIDINGS_NO_SPACE);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
         TEST(its_size_may_be_asked_for_while_the_map_grows),
+        TEST(replaying_makes_the_map_as_large_as_it_must),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
