@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The storage on its own: a map that grows, room taken ahead, and images made of a log. */
+#include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -89,6 +91,47 @@ static void its_size_may_be_asked_for_while_the_map_grows(void **state)
     }
 }
 
+/* ---- Room ------------------------------------------------------------------------------------- */
+
+static off_t taken; /* how far the file was given room */
+
+/* Instead of the library's: what it was asked for is what can be written into the map on a full disk. */
+int posix_fallocate(int fd, off_t from, off_t n)
+{
+    taken = from + n > taken ? from + n : taken;
+    return fallocate(fd, 0, from, n) ? errno : 0;
+}
+
+static void put_many(struct kv_txn *txn, uint64_t rows, uint64_t every, uint64_t low)
+{
+    static const char value[100] = "one of many";
+    for (uint64_t i = 0; i < rows; i += every) {
+        struct key key = key_id(i << 8 | low);
+        kv_put(txn, TABLE_BODY, &key, value, sizeof value);
+    }
+}
+
+/* Rows that came in order lie on full pages. A batch with a new row for each of these copies all, and splits all. */
+static void room_is_taken_for_pages_that_split(void **state)
+{
+    (void)state;
+    enum { ROWS = 100000, ON_A_PAGE = 25 };
+    struct kv_txn txn;
+    struct kv *kv = open_kv("data", (size_t)1 << 30);
+    assert_int_equal(kv_begin(kv, &txn), TIDINGS_OK);
+    put_many(&txn, ROWS, 1, 0);
+    assert_int_equal(kv_commit(&txn), TIDINGS_OK);
+    assert_true(kv_settle(kv));
+    kv_close(kv);
+    taken = 0;
+    kv = open_kv("data", (size_t)1 << 30);
+    assert_int_equal(kv_begin(kv, &txn), TIDINGS_OK);
+    put_many(&txn, ROWS, ON_A_PAGE, 1);
+    assert_int_equal(kv_commit(&txn), TIDINGS_OK);
+    assert_true(kv_used_bytes(kv) <= (uint64_t)taken);
+    kv_close(kv);
+}
+
 /* ---- Replaying -------------------------------------------------------------------------------- */
 
 static const uint8_t id[REDO_ID_BYTES] = "of this test";
@@ -155,6 +198,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
         TEST(its_size_may_be_asked_for_while_the_map_grows),
+        TEST(room_is_taken_for_pages_that_split),
         TEST(replaying_makes_the_map_as_large_as_it_must),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
