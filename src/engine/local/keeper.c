@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/wait.h"
 #include "engine/local/store.h"
 
 enum { LOOK_EVERY_S = 1 };
@@ -70,6 +71,8 @@ static bool is_due(struct store *store)
 {
     char name[BASE_NAME_BYTES];
     struct base newest = newest_base(store);
+    if (newest.number == redo_synced(store->redo))
+        return false; /* the last segment counts whole, whatever of it is new */
     base_name(&newest, name);
     uint64_t least = store->settings.snapshot_log_mb << 20;
     uint64_t size = file_bytes(store->base_dir, name);
@@ -121,6 +124,9 @@ static uint64_t remove_bases(const struct store *store, int64_t now_ms, int64_t 
         if (!keep[i])
             remove_file(store->base_dir, name);
     }
+    /* Before their log: no image may come back without it. */
+    if (keep && dir_sync(store->base_dir))
+        needed = 0;
     free(keep);
     free(bases);
     return needed;
@@ -189,9 +195,7 @@ static bool make_base(struct store *store)
 /* False when it is time to stop. */
 static bool wait_a_moment(struct store *store, unsigned seconds)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += seconds;
+    struct timespec until = wait_until(seconds);
     pthread_mutex_lock(&store->mutex);
     int rc = 0;
     while (!store->stopping && !rc)
@@ -228,7 +232,7 @@ bool keeper_start(struct store *store)
 {
     remove_file(store->base_dir, unfinished);
     pthread_mutex_init(&store->mutex, NULL);
-    pthread_cond_init(&store->wanted, NULL);
+    wait_init(&store->wanted);
     store->log_before = log_behind(store, newest_base(store).number);
     store->keeping = !pthread_create(&store->keeper, NULL, keeper_main, store);
     return store->keeping;
