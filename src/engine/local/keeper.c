@@ -71,8 +71,6 @@ static bool is_due(struct store *store)
 {
     char name[BASE_NAME_BYTES];
     struct base newest = newest_base(store);
-    if (newest.number == redo_synced(store->redo))
-        return false; /* the last segment counts whole, whatever of it is new */
     base_name(&newest, name);
     uint64_t least = store->settings.snapshot_log_mb << 20;
     uint64_t size = file_bytes(store->base_dir, name);
@@ -233,7 +231,9 @@ bool keeper_start(struct store *store)
     remove_file(store->base_dir, unfinished);
     pthread_mutex_init(&store->mutex, NULL);
     wait_init(&store->wanted);
-    store->log_before = log_behind(store, newest_base(store).number);
+    /* The last segment would count whole, whatever of it is new. */
+    uint64_t based = newest_base(store).number;
+    store->log_before = based == redo_synced(store->redo) ? 0 : log_behind(store, based);
     store->keeping = !pthread_create(&store->keeper, NULL, keeper_main, store);
     return store->keeping;
 }
