@@ -401,6 +401,8 @@ bool notices_are_counted_right(const char *dir, uint64_t seed)
 
     tidings_options_init(&options);
     options.settings.map_mb = 4096;
+    options.settings.log_segment_mb = 1;
+    options.settings.snapshot_log_mb = 1;
     options.settings.page_max = 1000;
     options.settings.scenes_max = 1000000;
     if (!world_open(&stories->world, dir, seed, &options.settings))
