@@ -146,7 +146,7 @@ static bool open_engine(struct server *server)
     tidings_options_init(&options);
     options.dir = server->config.data;
     options.settings = server->config.engine;
-    options.progress = isatty(STDERR_FILENO) ? stderr : NULL;
+    options.progress = progress_in_bytes();
     if (!strcmp(server->config.durability, "second"))
         options.durability = TIDINGS_DURABLE_SECOND;
     options.fault = log_fault;
