@@ -19,6 +19,7 @@
 
 #include "auth/keys.h"
 #include "http/http.h"
+#include "push/rules.h"
 #include "tidings.h"
 
 struct api;
@@ -26,7 +27,8 @@ struct api;
 struct api_config {
     struct tidings *tidings;
     struct keyring *keys;
-    const void *seal_secret; /* for cursors and as_of; at least 32 bytes, copied */
+    const struct push_rules *rules; /* where webhooks may lead */
+    const void *seal_secret;        /* for cursors and as_of; at least 32 bytes, copied */
     size_t seal_secret_n;
     unsigned threads;
     int64_t leeway_s; /* how far clocks may differ when tokens are verified */

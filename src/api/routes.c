@@ -99,6 +99,12 @@ const struct route routes[] = {
     {POST,   "/v1/admin/verify",            "verify",         ADMIN, 200, NULL,                  NULL,               run_verify},
     {POST,   "/v1/admin/backup",            "backup",         ADMIN, 201, NULL,                  NULL,               run_backup},
 
+    {GET,    "/v1/admin/webhooks",              "listWebhooks",  ADMIN, 200, prepare_webhooks,       render_webhooks, NULL},
+    {GET,    "/v1/admin/webhooks/{name}",       "getWebhook",    ADMIN, 200, prepare_webhook,        render_webhook,  NULL},
+    {PUT,    "/v1/admin/webhooks/{name}",       "setWebhook",    ADMIN, 200, prepare_webhook_set,    render_webhook,  NULL},
+    {DELETE, "/v1/admin/webhooks/{name}",       "deleteWebhook", ADMIN, 204, prepare_webhook_delete, NULL,            NULL},
+    {POST,   "/v1/admin/webhooks/{name}/retry", "retryWebhook",  ADMIN, 200, prepare_webhook_retry,  render_webhook,  NULL},
+
     {GET,    "/v1/openapi.json",            "getOpenapi",     PUBLIC, 200, NULL,                 NULL,               run_openapi},
     {GET,    "/docs",                       "getDocs",        PUBLIC, 200, NULL,                 NULL,               run_docs},
     {GET,    "/healthz",                    "getHealth",      PUBLIC, 200, NULL,                 NULL,               run_healthz},
@@ -162,6 +168,10 @@ static bool matches(const char *pattern, struct http_text path, uint64_t ids[PAT
             return false;
         if (!strncmp(pattern, "{tag}", 5))
             text = tag_number(text);
+        if (!strncmp(pattern, "{name}", 6)) { /* any text; its handler takes it from the path */
+            pattern += 6;
+            continue;
+        }
         if (!parse_id(text, &ids[n_ids]) || !ids[n_ids])
             *bad_id = parameter_name(pattern);
         n_ids++;

@@ -410,6 +410,15 @@ static void check_once_age(struct check *check, struct bytes key, struct bytes v
     verify_mend_delete(check, TABLE_ONCE_AGE, &age);
 }
 
+static void check_webhook(struct check *check, struct bytes key, struct bytes value)
+{
+    struct webhook_record record;
+    if (!webhook_decode(value, &record))
+        verify_differ(check, "%.*s cannot be decoded", (int)key.n, (const char *)key.p);
+    else if (record.generation > check->view->last_id || record.position > check->view->last_id)
+        verify_differ(check, "%.*s is newer than the newest id", (int)key.n, (const char *)key.p);
+}
+
 /* ---- All together --------------------------------------------------------------------------- */
 
 static void check_everything(struct check *check)
@@ -431,6 +440,7 @@ static void check_everything(struct check *check)
         {"events", TABLE_EVENT, check_event},
         {"answers", TABLE_ONCE, check_once},
         {"ages", TABLE_ONCE_AGE, check_once_age},
+        {"webhooks", TABLE_WEBHOOK, check_webhook},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         verify_part(check, parts[i].part, parts[i].table);
