@@ -79,6 +79,9 @@ void put_notice(struct json_out *out, const struct tidings_notice *notice);
 prepare_fn prepare_events;
 render_fn render_events;
 
+/* console.c */
+run_fn run_console, run_asset;
+
 /* system.c */
 run_fn run_healthz, run_readyz, run_metrics, run_openapi, run_docs, run_status, run_verify,
     run_backup;

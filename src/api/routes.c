@@ -99,6 +99,8 @@ const struct route routes[] = {
     {POST,   "/v1/admin/verify",            "verify",         ADMIN, 200, NULL,                  NULL,               run_verify},
     {POST,   "/v1/admin/backup",            "backup",         ADMIN, 201, NULL,                  NULL,               run_backup},
 
+    {GET,    "/",                           "getConsole",     PUBLIC, 200, NULL,                 NULL,               run_console},
+    {GET,    "/assets/{name}",              "getAsset",       PUBLIC, 200, NULL,                 NULL,               run_asset},
     {GET,    "/v1/openapi.json",            "getOpenapi",     PUBLIC, 200, NULL,                 NULL,               run_openapi},
     {GET,    "/docs",                       "getDocs",        PUBLIC, 200, NULL,                 NULL,               run_docs},
     {GET,    "/healthz",                    "getHealth",      PUBLIC, 200, NULL,                 NULL,               run_healthz},
@@ -162,6 +164,10 @@ static bool matches(const char *pattern, struct http_text path, uint64_t ids[PAT
             return false;
         if (!strncmp(pattern, "{tag}", 5))
             text = tag_number(text);
+        if (!strncmp(pattern, "{name}", 6)) { /* any text; its handler takes it from the path */
+            pattern += 6;
+            continue;
+        }
         if (!parse_id(text, &ids[n_ids]) || !ids[n_ids])
             *bad_id = parameter_name(pattern);
         n_ids++;
