@@ -1,0 +1,30 @@
+/** Short names for what the API answers, out of the types that are generated from its document. */
+import type { components } from "../generated/openapi";
+
+type Schemas = components["schemas"];
+
+export type Kind = Schemas["Kind"];
+export type Part = Schemas["Part"];
+export type Post = Schemas["Post"];
+export type Item = Schemas["Item"];
+export type Unread = Schemas["Unread"];
+export type UnreadRow = Schemas["UnreadRow"];
+export type HistoryRow = Schemas["HistoryRow"];
+export type HotRow = Schemas["HotRow"];
+export type Comment = Schemas["Comment"];
+export type CommentStats = Schemas["CommentStats"];
+export type PostStats = Schemas["PostStats"];
+export type Profile = Schemas["Profile"];
+export type Counters = Schemas["Counters"];
+export type RelationStatus = Schemas["RelationStatus"];
+export type UserRow = Schemas["UserRow"];
+export type PostEvent = Schemas["PostEvent"];
+export type BadgeEvent = Schemas["BadgeEvent"];
+export type NotificationEvent = Schemas["NotificationEvent"];
+export type UnreadEvent = Schemas["UnreadEvent"];
+
+/** A page of a list. */
+export interface Page<T> {
+    items: T[];
+    next_cursor: string | null;
+}

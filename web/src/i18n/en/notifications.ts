@@ -1,0 +1,3 @@
+export const notifications = {
+    "nav.notifications": "Notifications",
+} as const;

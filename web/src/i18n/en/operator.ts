@@ -1,0 +1,3 @@
+export const operator = {
+    "nav.operator": "Operation",
+} as const;

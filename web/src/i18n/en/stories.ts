@@ -1,0 +1,3 @@
+export const stories = {
+    "nav.stories": "Stories",
+} as const;

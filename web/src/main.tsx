@@ -1,0 +1,14 @@
+import { render } from "preact";
+import { App } from "./shell/App";
+import { startKeys } from "./shell/keys";
+import { startLive } from "./state/live";
+import { signInByLink } from "./state/session";
+import "./style.css";
+
+signInByLink();
+addEventListener("hashchange", signInByLink);
+startLive();
+startKeys();
+
+const root = document.getElementById("app");
+if (root) render(<App />, root);
