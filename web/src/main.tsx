@@ -1,4 +1,5 @@
 import { render } from "preact";
+import { startBell } from "./notifications/bell";
 import { App } from "./shell/App";
 import { startKeys } from "./shell/keys";
 import { startLive } from "./state/live";
@@ -8,6 +9,7 @@ import "./style.css";
 signInByLink();
 addEventListener("hashchange", signInByLink);
 startLive();
+startBell();
 startKeys();
 
 const root = document.getElementById("app");
