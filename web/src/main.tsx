@@ -2,11 +2,18 @@ import { render } from "preact";
 import { App } from "./shell/App";
 import { startKeys } from "./shell/keys";
 import { startLive } from "./state/live";
+import { refreshPlace } from "./state/router";
 import { signInByLink } from "./state/session";
 import "./style.css";
 
-signInByLink();
-addEventListener("hashchange", signInByLink);
+/** Before anything reads the address: it may hold tokens. */
+function enter(): void {
+    signInByLink();
+    refreshPlace();
+}
+
+enter();
+addEventListener("hashchange", enter);
 startLive();
 startKeys();
 
