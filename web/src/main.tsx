@@ -1,6 +1,7 @@
 import { render } from "preact";
 import { App } from "./shell/App";
 import { startKeys } from "./shell/keys";
+import { startInbox } from "./state/inbox";
 import { startLive } from "./state/live";
 import { refreshPlace } from "./state/router";
 import { signInByLink } from "./state/session";
@@ -14,6 +15,7 @@ function enter(): void {
 
 enter();
 addEventListener("hashchange", enter);
+startInbox();
 startLive();
 startKeys();
 
