@@ -6,6 +6,7 @@ import { badge } from "../state/live";
 import { place } from "../state/router";
 import { isSignedIn, me } from "../state/session";
 import { ConnectionBar } from "./ConnectionBar";
+import { Confirm } from "./Confirm";
 import { Help } from "./Help";
 import { Navigation } from "./Navigation";
 import { rememberScroll, restoreScroll } from "./scroll";
@@ -66,6 +67,7 @@ export function App() {
                 <Page />
             </div>
             <Help />
+            <Confirm />
             <Toasts />
         </div>
     );

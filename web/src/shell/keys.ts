@@ -19,10 +19,15 @@ function currentRow(): HTMLElement | null {
     return document.activeElement?.closest<HTMLElement>("[data-row]") ?? null;
 }
 
+/** Where the focus was: a row may go while it has it. */
+let latest = -1;
+
 function move(by: 1 | -1): void {
     const all = rows();
-    const at = all.indexOf(currentRow() as HTMLElement);
-    const next = at < 0 ? all[0] : all[Math.min(Math.max(at + by, 0), all.length - 1)];
+    const row = currentRow();
+    const at = row ? all.indexOf(row) : latest < all.length ? latest - (by > 0 ? 1 : 0) : -1;
+    latest = Math.min(Math.max(at + by, 0), all.length - 1);
+    const next = all[latest];
     opener(next)?.focus();
     next?.scrollIntoView({ block: "nearest" });
 }

@@ -11,9 +11,12 @@ export interface Place {
 
 const hash = signal(location.hash);
 
-addEventListener("hashchange", () => {
+/** Looks at the address again: for whoever changed it in a way that raises no event. */
+export function refreshPlace(): void {
     hash.value = location.hash;
-});
+}
+
+addEventListener("hashchange", refreshPlace);
 
 export const place = computed<Place>(() => {
     const [path = "", query = ""] = hash.value.replace(/^#\/?/, "").split("?", 2);
