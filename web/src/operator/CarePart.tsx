@@ -4,6 +4,7 @@ import { call } from "../api/client";
 import { Problem } from "../api/problem";
 import type { BackupAnswer, Job, VerifyAnswer } from "../api/types";
 import { t } from "../i18n";
+import { confirm } from "../state/confirm";
 import { explain } from "../state/toasts";
 import { number } from "../ui/format";
 import { bytes, duration } from "./units";
@@ -58,7 +59,7 @@ function Verify({ busy, during }: PartProps) {
     const [found, setFound] = useState<(VerifyAnswer & { ms: number }) | null>(null);
     const [error, setError] = useState("");
     const verify = async () => {
-        if (repair && !confirm(t("care.repair_ask"))) return;
+        if (repair && !(await confirm(t("care.repair_ask"), t("care.verify_go")))) return;
         setFound(null);
         setError("");
         const begun = performance.now();

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { call } from "../api/client";
 import type { Webhook } from "../api/types";
 import { t } from "../i18n";
+import { confirm } from "../state/confirm";
 import { complain, explain, say } from "../state/toasts";
 import { Empty, Failed, Loading, Time } from "../ui/bits";
 import { fullTime, number } from "../ui/format";
@@ -60,7 +61,7 @@ interface Actions {
 function Card({ hook, actions }: { hook: Webhook; actions: Actions }) {
     return (
         <li class="card">
-            <div class="section-head">
+            <div class="page-head">
                 <h3>{hook.name}</h3>
                 <span class={`state state-${hook.state}`}>{t(`hook.state.${hook.state}`)}</span>
             </div>
@@ -112,15 +113,16 @@ export function WebhooksPart() {
         }
         await load();
     };
+    const remove = async (hook: Webhook) => {
+        if (!(await confirm(t("hook.delete_ask", { name: hook.name }), t("hook.delete")))) return;
+        await act(() => call("delete", "/v1/admin/webhooks/{name}", { path: { name: hook.name }, admin: true }));
+    };
     const actionsOf = (hook: Webhook): Actions => {
         const options = { path: { name: hook.name }, admin: true };
         return {
             edit: () => setEdited(hook),
             retry: () => void act(() => call("post", "/v1/admin/webhooks/{name}/retry", options), t("hook.retried")),
-            remove: () => {
-                if (!confirm(t("hook.delete_ask", { name: hook.name }))) return;
-                void act(() => call("delete", "/v1/admin/webhooks/{name}", options));
-            },
+            remove: () => void remove(hook),
         };
     };
     return (

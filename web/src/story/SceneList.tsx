@@ -1,6 +1,7 @@
 import { call } from "../api/client";
 import type { SceneRow } from "../api/types";
 import { t } from "../i18n";
+import { confirm } from "../state/confirm";
 import { complain } from "../state/toasts";
 import { Icon } from "../ui/Icon";
 
@@ -13,7 +14,7 @@ interface Props {
 }
 
 async function remove(row: SceneRow, changed: () => void): Promise<void> {
-    if (!confirm(t("story.delete_ask", { title: row.title }))) return;
+    if (!(await confirm(t("story.delete_ask", { title: row.title }), t("app.delete")))) return;
     try {
         await call("delete", "/v1/scenes/{scene_id}", { path: { scene_id: row.id } });
         changed();

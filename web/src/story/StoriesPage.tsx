@@ -1,10 +1,12 @@
 /** Stories: where one stopped, what one subscribes to, what is popular. */
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { call } from "../api/client";
 import type { HotRow, Reading } from "../api/types";
 import { t } from "../i18n";
-import { explain } from "../state/toasts";
-import { Empty, Failed, Loading, Time, UserLink } from "../ui/bits";
+import { confirm } from "../state/confirm";
+import { Avatar, Empty, Loading, Time, UserLink } from "../ui/bits";
+import { FeedList, useFeed } from "../ui/FeedList";
 import { Icon } from "../ui/Icon";
 import { continueReading, forget, forgetAll, positions, syncPositions } from "./positions";
 import { loadSubscriptions, subscriptions } from "./subscriptions";
@@ -13,34 +15,61 @@ import "./story.css";
 const SHOWN_FIRST = 5;
 const SYNC_MS = 15000;
 
-function Begun({ record }: { record: Reading }) {
+/** A story that is known by its title; gone if it was deleted. */
+function StoryRow(props: {
+    id: number;
+    title: string;
+    isDeleted: boolean;
+    meta: ComponentChildren;
+    end?: ComponentChildren;
+}) {
     return (
-        <li class="row" data-row>
+        <li class={props.isDeleted ? "row plain deleted" : "row plain"} data-row>
             <div class="row-text">
-                {record.is_deleted ? (
-                    <span class="gone">
-                        {record.title} ({t("stories.deleted")})
-                    </span>
-                ) : (
-                    <a class="row-title" href={`#/story/${record.story_id}`} data-open>
-                        {record.title}
-                    </a>
-                )}
-                <span class="meta">
-                    <Time ms={record.modified_at} />
-                    {record.scene_id === null ? <span>{t("stories.entered")}</span> : null}
-                </span>
+                <h3>
+                    {props.isDeleted ? (
+                        `${props.title} (${t("stories.deleted")})`
+                    ) : (
+                        <a href={`#/story/${props.id}`} data-open>
+                            {props.title}
+                        </a>
+                    )}
+                </h3>
+                <p class="row-head">{props.meta}</p>
             </div>
-            <button
-                type="button"
-                class="quiet"
-                aria-label={t("stories.forget", { title: record.title })}
-                onClick={() => void forget(record.story_id)}
-            >
-                <Icon name="close" />
-            </button>
+            {props.end}
         </li>
     );
+}
+
+function Begun({ record }: { record: Reading }) {
+    return (
+        <StoryRow
+            id={record.story_id}
+            title={record.title}
+            isDeleted={record.is_deleted}
+            meta={
+                <>
+                    <Time ms={record.modified_at} />
+                    {record.scene_id === null ? <span>{t("stories.entered")}</span> : null}
+                </>
+            }
+            end={
+                <button
+                    type="button"
+                    class="quiet"
+                    aria-label={t("stories.forget", { title: record.title })}
+                    onClick={() => void forget(record.story_id)}
+                >
+                    <Icon name="close" />
+                </button>
+            }
+        />
+    );
+}
+
+async function clearAll(): Promise<void> {
+    if (await confirm(t("stories.clear_ask"), t("stories.clear"))) await forgetAll();
 }
 
 function ContinueReading() {
@@ -53,13 +82,13 @@ function ContinueReading() {
     const records = continueReading.value;
     return (
         <section aria-labelledby="continue">
-            <div class="section-head">
+            <div class="page-head">
                 <h2 id="continue">{t("stories.continue")}</h2>
                 {records.length ? (
                     <button
                         type="button"
                         class="quiet"
-                        onClick={() => confirm(t("stories.clear_ask")) && void forgetAll()}
+                        onClick={() => void clearAll()}
                     >
                         {t("stories.clear")}
                     </button>
@@ -91,22 +120,13 @@ function Subscribed() {
             {rows && !rows.length ? <Empty>{t("stories.subscribed_none")}</Empty> : null}
             <ul class="rows">
                 {rows?.map((row) => (
-                    <li key={row.story_id} class="row" data-row>
-                        <div class="row-text">
-                            {row.is_deleted ? (
-                                <span class="gone">
-                                    {row.title} ({t("stories.deleted")})
-                                </span>
-                            ) : (
-                                <a class="row-title" href={`#/story/${row.story_id}`} data-open>
-                                    {row.title}
-                                </a>
-                            )}
-                            <span class="meta">
-                                <Time ms={row.since} />
-                            </span>
-                        </div>
-                    </li>
+                    <StoryRow
+                        key={row.story_id}
+                        id={row.story_id}
+                        title={row.title}
+                        isDeleted={row.is_deleted}
+                        meta={<Time ms={row.since} />}
+                    />
                 ))}
             </ul>
         </section>
@@ -116,55 +136,38 @@ function Subscribed() {
 function PopularRow({ row }: { row: HotRow }) {
     return (
         <li class="row" data-row>
+            <Avatar id={row.author_id} name={row.author_name} />
             <div class="row-text">
-                <a class="row-title" href={`#/story/${row.post_id}`} data-open>
-                    {row.title}
-                </a>
-                <p class="excerpt">{row.excerpt}</p>
-                <span class="meta">
+                <p class="row-head">
                     <UserLink id={row.author_id} name={row.author_name} />
                     <Time ms={row.created_at} />
-                    <span>
-                        <Icon name="heart" /> {row.stats.like_count}
-                    </span>
-                </span>
+                </p>
+                <h3>
+                    <a href={`#/story/${row.post_id}`} data-open>
+                        {row.title}
+                    </a>
+                </h3>
+                {row.excerpt ? <p class="excerpt">{row.excerpt}</p> : null}
             </div>
         </li>
     );
 }
 
 function Popular() {
-    const [rows, setRows] = useState<HotRow[] | null>(null);
-    const [cursor, setCursor] = useState<string | null>(null);
-    const [problem, setProblem] = useState<unknown>(null);
-    const load = async (from: string | null) => {
-        try {
-            const page = await call("get", "/v1/hot", { query: { kind: "story", ...(from ? { cursor: from } : {}) } });
-            // Scores move while one pages: what comes twice is shown once.
-            setRows((before) => {
-                const known = from ? (before ?? []) : [];
-                const ids = new Set(known.map((row) => row.post_id));
-                return [...known, ...page.items.filter((row) => !ids.has(row.post_id))];
-            });
-            setCursor(page.next_cursor);
-            setProblem(null);
-        } catch (error) {
-            setProblem(error);
-        }
-    };
-    useEffect(() => void load(null), []);
+    const feed = useFeed<HotRow>(
+        "stories",
+        (page) => call("get", "/v1/hot", { query: { kind: "story", ...page } }),
+        (row) => row.post_id,
+    );
     return (
         <section aria-labelledby="popular">
             <h2 id="popular">{t("stories.popular")}</h2>
-            {problem ? <Failed text={explain(problem)} retry={() => void load(cursor)} /> : null}
-            {rows === null && !problem ? <Loading /> : null}
-            {rows && !rows.length ? <Empty>{t("stories.popular_none")}</Empty> : null}
-            <ul class="rows">{rows?.map((row) => <PopularRow key={row.post_id} row={row} />)}</ul>
-            {cursor ? (
-                <button type="button" onClick={() => void load(cursor)}>
-                    {t("app.more")}
-                </button>
-            ) : null}
+            <FeedList
+                feed={feed}
+                label={t("stories.popular")}
+                row={(row) => <PopularRow key={row.post_id} row={row} />}
+                empty={<Empty>{t("stories.popular_none")}</Empty>}
+            />
         </section>
     );
 }
@@ -172,7 +175,7 @@ function Popular() {
 export function StoriesPage() {
     return (
         <div class="stories">
-            <div class="section-head">
+            <div class="page-head">
                 <h1>{t("nav.stories")}</h1>
                 <a class="button" href="#/write?kind=story">
                     <Icon name="pen" /> {t("stories.write")}

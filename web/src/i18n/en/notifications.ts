@@ -1,7 +1,6 @@
 export const notifications = {
     "nav.notifications": "Notifications",
     "bell.unread": "{n} unread notifications",
-    "bell.none_unread": "All read",
     "bell.mark_all": "Mark all as read",
     "bell.mark": "Mark as read",
     "bell.marked": "{n} marked as read",
@@ -11,5 +10,4 @@ export const notifications = {
     "bell.settings": "Settings",
     "bell.story_updates": "Tell me of new scenes of stories that I subscribe to",
     "bell.story_updates_hint": "While this is off nothing is kept for later either.",
-    "bell.more": "Show more",
 } as const;

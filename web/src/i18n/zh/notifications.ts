@@ -3,7 +3,6 @@ import type { notifications as en } from "../en/notifications";
 export const notifications: Record<keyof typeof en, string> = {
     "nav.notifications": "通知",
     "bell.unread": "{n} 条未读通知",
-    "bell.none_unread": "全部已读",
     "bell.mark_all": "全部标为已读",
     "bell.mark": "标为已读",
     "bell.marked": "已将 {n} 条标为已读",
@@ -13,5 +12,4 @@ export const notifications: Record<keyof typeof en, string> = {
     "bell.settings": "设置",
     "bell.story_updates": "订阅的故事有新场景时通知我",
     "bell.story_updates_hint": "关闭期间的更新之后也不会补发。",
-    "bell.more": "显示更多",
 };
