@@ -18,8 +18,14 @@ export interface ChartRow {
 const HEIGHT = 180;
 const AXIS_WIDTH = 76;
 
-/** Half of the least value that an empty axis ends with, so that a line of zeros lies on the ground. */
+/** What an axis reaches at least, so that a line of zeros lies on the ground. */
 const LEAST: Record<Unit, number> = { rate: 1, seconds: 1e-3, count: 1, bytes: 1024 };
+
+/** Steps of an axis: whole ones for what is counted, powers of two for bytes; others uPlot chooses. */
+const STEPS: Partial<Record<Unit, number[]>> = {
+    count: Array.from({ length: 10 }, (_, i) => [1, 2, 5].map((n) => n * 10 ** i)).flat(),
+    bytes: Array.from({ length: 50 }, (_, i) => 2 ** i),
+};
 
 function colour(name: string): string {
     return getComputedStyle(document.documentElement).getPropertyValue(name).trim() || "#888";
@@ -29,7 +35,8 @@ function clock(s: number): string {
     return new Date(s * 1000).toLocaleTimeString(language.value, { hour12: false });
 }
 
-function options(row: ChartRow, width: number, over: (index: number | null) => void): uPlot.Options {
+function options(row: ChartRow, width: number, over: (index: number | null) => void, spanS: () => number): uPlot.Options {
+    const steps = STEPS[row.unit];
     const text = colour("--chart-text");
     const grid = { stroke: colour("--chart-grid"), width: 1 };
     const font = "12px system-ui, sans-serif";
@@ -39,11 +46,11 @@ function options(row: ChartRow, width: number, over: (index: number | null) => v
         legend: { show: false },
         cursor: { y: false, drag: { x: false, y: false }, sync: { key: "operator" }, points: { size: 6 } },
         scales: {
-            x: { time: true },
+            x: { time: true, range: () => [Date.now() / 1000 - spanS(), Date.now() / 1000] },
             y: { range: (_, __, most) => [0, Math.max((most ?? 0) * 1.1, LEAST[row.unit])] },
         },
         axes: [
-            { stroke: text, grid, ticks: grid, font, space: 90, values: (_, splits) => splits.map(clock) },
+            { stroke: text, grid, ticks: grid, font, size: 32, space: 90, values: (_, splits) => splits.map(clock) },
             {
                 stroke: text,
                 grid,
@@ -51,6 +58,7 @@ function options(row: ChartRow, width: number, over: (index: number | null) => v
                 font,
                 size: AXIS_WIDTH,
                 space: 36,
+                ...(steps ? { incrs: steps } : {}),
                 values: (_, splits) => splits.map((n) => format(row.unit, n)),
             },
         ],
@@ -98,14 +106,16 @@ export function Chart({ row, history, tick, minutes }: {
 }) {
     const box = useRef<HTMLDivElement>(null);
     const plot = useRef<uPlot | null>(null);
+    const span = useRef(0);
+    span.current = minutes * 60;
     const [index, setIndex] = useState<number | null>(null);
     const colours = useColours();
-    const data = dataOf(history, row, Date.now() / 1000 - minutes * 60);
+    const data = dataOf(history, row, Date.now() / 1000 - span.current);
 
     useEffect(() => {
         const at = box.current;
         if (!at) return;
-        const made = new uPlot(options(row, at.clientWidth, setIndex), data, at);
+        const made = new uPlot(options(row, at.clientWidth, setIndex, () => span.current), data, at);
         plot.current = made;
         const watch = new ResizeObserver(() => made.setSize({ width: at.clientWidth, height: HEIGHT }));
         watch.observe(at);
