@@ -57,7 +57,7 @@ function Switch() {
                     setOther("");
                 }}
             >
-                <label class="hidden" for="act-as-id">
+                <label class="unseen" for="act-as-id">
                     {t("session.other")}
                 </label>
                 <input
