@@ -64,7 +64,7 @@ function Actions(props: Props & { reply: () => void }) {
     const { comment, thread } = props;
     const hidden = comment.value.status === "hidden";
     return (
-        <p class="comment-actions">
+        <>
             <Votes comment={comment} thread={thread} />
             <button type="button" class="quiet small" onClick={props.reply}>
                 {t("comments.reply")}
@@ -88,7 +88,7 @@ function Actions(props: Props & { reply: () => void }) {
                     {t(hidden ? "comments.moderate_restore" : "comments.moderate_hide")}
                 </button>
             ) : null}
-        </p>
+        </>
     );
 }
 
@@ -185,9 +185,21 @@ export function CommentRow({ first, thread, depth }: { first: Comment; thread: T
                             <Parts parts={now.parts} />
                         </div>
                     ) : null}
-                    {now.status === "deleted" ? null : (
-                        <Actions comment={comment} thread={thread} reply={() => (replying.value = !replying.value)} />
-                    )}
+                    <p class="comment-actions">
+                        {now.status === "deleted" ? null : (
+                            <Actions comment={comment} thread={thread} reply={() => (replying.value = !replying.value)} />
+                        )}
+                        {replies > 0 ? (
+                            <button
+                                type="button"
+                                class="quiet small"
+                                aria-expanded={open.value}
+                                onClick={() => (open.value = !open.value)}
+                            >
+                                {open.value ? t("comments.hide_replies") : t("comments.replies", { n: replies })}
+                            </button>
+                        ) : null}
+                    </p>
                     {replying.value ? (
                         <CommentForm
                             postId={thread.postId}
@@ -196,16 +208,6 @@ export function CommentRow({ first, thread, depth }: { first: Comment; thread: T
                             sent={sent}
                             cancel={() => (replying.value = false)}
                         />
-                    ) : null}
-                    {replies > 0 ? (
-                        <button
-                            type="button"
-                            class="quiet small"
-                            aria-expanded={open.value}
-                            onClick={() => (open.value = !open.value)}
-                        >
-                            {open.value ? t("comments.hide_replies") : t("comments.replies", { n: replies })}
-                        </button>
                     ) : null}
                 </div>
             </div>

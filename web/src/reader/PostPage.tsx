@@ -5,7 +5,7 @@ import { Problem } from "../api/problem";
 import type { Post } from "../api/types";
 import { t } from "../i18n";
 import { confirm } from "../state/confirm";
-import { inboxChanged, markUnread, openPost } from "../state/inbox";
+import { inboxAddress, inboxChanged, markUnread, openPost } from "../state/inbox";
 import { go, idAt } from "../state/router";
 import { isAdmin, me } from "../state/session";
 import { complain, explain, say } from "../state/toasts";
@@ -166,7 +166,7 @@ export function PostPage() {
     return (
         <>
             <p class="back">
-                <a href="#/inbox" class="button quiet">
+                <a href={inboxAddress()} class="button quiet">
                     <Icon name="back" /> {t("nav.inbox")}
                 </a>
             </p>
