@@ -34,9 +34,9 @@ function install() {
 
 /** The answers' and requests' types. Written only if they changed, so that the time of the file tells. */
 async function generate() {
-    if (isFresh(schema, document, lock)) return;
+    if (isFresh(schema, document, lock, fileURLToPath(import.meta.url))) return;
     const { default: openapi, astToString } = await import("openapi-typescript");
-    const text = astToString(await openapi(JSON.parse(readFileSync(document, "utf8"))));
+    const text = astToString(await openapi(JSON.parse(readFileSync(document, "utf8")), { defaultNonNullable: false }));
     mkdirSync(dirname(schema), { recursive: true });
     writeFileSync(schema, text);
 }

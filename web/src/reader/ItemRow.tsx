@@ -42,7 +42,7 @@ export function PostRow(props: {
                 <h2>
                     <a href={`#/post/${post.post_id}`} data-open>
                         {post.title}
-                        {props.state ? <span class="hidden"> ({props.state})</span> : null}
+                        {props.state ? <span class="unseen"> ({props.state})</span> : null}
                     </a>
                 </h2>
                 {props.notice ? <p class="notice">{props.notice}</p> : null}

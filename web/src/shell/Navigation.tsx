@@ -1,4 +1,5 @@
 /** The navigation: a column on a wide window, a bar at the foot of a phone. */
+import { signal } from "@preact/signals";
 import { type Key, t } from "../i18n";
 import { FIRST, pages } from "../pages";
 import { badge, bell } from "../state/live";
@@ -58,29 +59,56 @@ function Row({ entry }: { entry: Entry }) {
     );
 }
 
+/** On a phone the rest is behind a button; going somewhere closes it. */
+const moreIsOpen = signal(false);
+addEventListener("hashchange", () => {
+    moreIsOpen.value = false;
+});
+
+function MoreButton() {
+    return (
+        <button
+            type="button"
+            class="quiet more"
+            aria-expanded={moreIsOpen.value}
+            aria-controls="more"
+            onClick={() => (moreIsOpen.value = !moreIsOpen.value)}
+        >
+            <Icon name={moreIsOpen.value ? "close" : "more"} /> {t("nav.more")}
+        </button>
+    );
+}
+
 export function Navigation() {
     const all = entries();
     return (
         <header class="side">
-            <a class="home" href="#/inbox">
-                <Brand />
-            </a>
+            <div class="side-head">
+                <a class="home" href="#/inbox">
+                    <Brand />
+                </a>
+                <MoreButton />
+            </div>
             <nav aria-label={t("app.navigation")}>
                 <ul class="nav-main">
                     {all.filter((entry) => !entry.rare).map((entry) => <Row key={entry.word} entry={entry} />)}
                 </ul>
-                <ul class="nav-rare">
-                    {all.filter((entry) => entry.rare).map((entry) => <Row key={entry.word} entry={entry} />)}
-                </ul>
             </nav>
-            <Who />
-            <Preferences />
-            <p class="side-foot">
-                <a href="/docs">{t("nav.docs")}</a>
-                <button type="button" class="link" onClick={() => (helpIsOpen.value = true)}>
-                    {t("help.title")} <kbd>?</kbd>
-                </button>
-            </p>
+            <div id="more" class={moreIsOpen.value ? "side-more open" : "side-more"}>
+                <nav aria-label={t("nav.more")}>
+                    <ul>
+                        {all.filter((entry) => entry.rare).map((entry) => <Row key={entry.word} entry={entry} />)}
+                    </ul>
+                </nav>
+                <Who />
+                <Preferences />
+                <p class="side-foot">
+                    <a href="/docs">{t("nav.docs")}</a>
+                    <button type="button" class="link" onClick={() => (helpIsOpen.value = true)}>
+                        {t("help.title")} <kbd>?</kbd>
+                    </button>
+                </p>
+            </div>
         </header>
     );
 }

@@ -6,7 +6,7 @@ import { t } from "../i18n";
 import { profileOf } from "../state/people";
 import { actFor, claims, isDev, linkFor, maySwitch, me, signOut } from "../state/session";
 import { Avatar } from "../ui/bits";
-import { fullTime, nameOf } from "../ui/format";
+import { nameOf, shortTime } from "../ui/format";
 import { Icon } from "../ui/Icon";
 
 /** The demo community is whom its first user follows. */
@@ -49,27 +49,30 @@ function Switch() {
                     </select>
                 </>
             ) : null}
-            <form
-                onSubmit={(event) => {
-                    event.preventDefault();
-                    const id = Number(other);
-                    if (Number.isSafeInteger(id) && id > 0) actFor(id);
-                    setOther("");
-                }}
-            >
-                <label class="hidden" for="act-as-id">
-                    {t("session.other")}
-                </label>
-                <input
-                    id="act-as-id"
-                    inputMode="numeric"
-                    pattern="[1-9][0-9]{0,15}"
-                    placeholder={t("session.other")}
-                    value={other}
-                    onInput={(event) => setOther(event.currentTarget.value)}
-                />
-                <button type="submit">{t("session.other_go")}</button>
-            </form>
+            <details>
+                <summary>{t("session.other")}</summary>
+                <form
+                    onSubmit={(event) => {
+                        event.preventDefault();
+                        const id = Number(other);
+                        if (Number.isSafeInteger(id) && id > 0) actFor(id);
+                        setOther("");
+                    }}
+                >
+                    <label class="unseen" for="act-as-id">
+                        {t("session.other")}
+                    </label>
+                    <input
+                        id="act-as-id"
+                        inputMode="numeric"
+                        pattern="[1-9][0-9]{0,15}"
+                        placeholder={t("session.other")}
+                        value={other}
+                        onInput={(event) => setOther(event.currentTarget.value)}
+                    />
+                    <button type="submit">{t("session.other_go")}</button>
+                </form>
+            </details>
             <a class="new-window" href={linkFor(me.value)} target="_blank" rel="noopener">
                 <Icon name="window" /> {t("session.window", { name })}
             </a>
@@ -93,10 +96,12 @@ export function Who() {
                 </span>
             </a>
             {maySwitch.value ? <Switch /> : null}
-            {token ? <p class="hint">{t("session.until", { time: fullTime(token.expiresAtMs) })}</p> : null}
-            <button type="button" class="quiet" onClick={signOut}>
-                <Icon name="exit" /> {t("session.out")}
-            </button>
+            <p class="who-foot">
+                {token ? <small>{t("session.until", { time: shortTime(token.expiresAtMs) })}</small> : null}
+                <button type="button" class="quiet small" onClick={signOut}>
+                    <Icon name="exit" /> {t("session.out")}
+                </button>
+            </p>
         </section>
     );
 }

@@ -37,6 +37,13 @@ export function inboxFeed(filter: Filter, author: number): InboxFeed {
     return feed;
 }
 
+/** Where the inbox was left: with its filter and its author. */
+let left = "#/inbox";
+
+export function inboxAddress(): string {
+    return left;
+}
+
 /* ---- Reading again --------------------------------------------------------------------------- */
 
 export async function loadUnread(): Promise<void> {
@@ -224,6 +231,10 @@ export function startInbox(): void {
             });
     });
     onLive("refreshed", refreshSoon);
+    effect(() => {
+        const { path, query } = place.value;
+        if ((path[0] ?? "inbox") === "inbox") left = query.size ? `#/inbox?${query}` : "#/inbox";
+    });
     effect(() => {
         // Another user, or notices in another language.
         const somebody = isSignedIn.value && me.value > 0;

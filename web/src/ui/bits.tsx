@@ -18,7 +18,7 @@ export function Badge({ n, label }: { n: number | null; label?: string }) {
     return (
         <span class="badge">
             <span aria-hidden="true">{n > 999 ? "999+" : n}</span>
-            <span class="hidden">{label ?? number(n)}</span>
+            <span class="unseen">{label ?? number(n)}</span>
         </span>
     );
 }
@@ -56,7 +56,7 @@ export function Choices<T extends string>(props: {
 }) {
     return (
         <fieldset class="choices">
-            <legend class="hidden">{props.legend}</legend>
+            <legend class="unseen">{props.legend}</legend>
             {props.choices.map((choice) => (
                 <label key={choice.value}>
                     <input

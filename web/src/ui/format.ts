@@ -20,6 +20,10 @@ export function fullTime(ms: number): string {
     return new Date(ms).toLocaleString(language.value, { dateStyle: "full", timeStyle: "short" });
 }
 
+export function shortTime(ms: number): string {
+    return new Date(ms).toLocaleString(language.value, { dateStyle: "short", timeStyle: "short" });
+}
+
 export function number(n: number): string {
     return n.toLocaleString(language.value);
 }

@@ -15,7 +15,7 @@ export const core = {
     "nav.inbox": "Inbox",
     "nav.hot": "Hot",
     "nav.history": "History",
-    "nav.saved": "Likes and favourites",
+    "nav.saved": "Saved",
     "nav.me": "My page",
     "nav.more": "More",
     "nav.docs": "API reference",
