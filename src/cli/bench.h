@@ -13,6 +13,7 @@ struct bench {
     uint64_t users, followed, posts, fans, comments, samples;
     uint64_t random;
     const char *only; /* part of the name of what is to be measured; NULL is everything */
+    bool fill_only;   /* measure nothing */
 };
 
 uint64_t bench_random(struct bench *bench);

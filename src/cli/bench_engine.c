@@ -29,7 +29,8 @@ static const char help[] =
     "  --fans N        followers of the one big author (1000000)\n"
     "  --comments N    comments on one post (100000)\n"
     "  --samples N     operations timed of each kind (20000)\n"
-    "  --only TEXT     only measurements whose name contains TEXT\n";
+    "  --only TEXT     only measurements whose name contains TEXT\n"
+    "  --fill-only     fill DIR, measure nothing\n";
 
 /* ---- Tools ---------------------------------------------------------------------------------- */
 
@@ -509,7 +510,8 @@ static int run(struct bench *bench)
     printf("%-34s %8.1f ms\n", "open", (double)(nanoseconds(CLOCK_MONOTONIC) - from) / 1e6);
     if (!is_filled(bench))
         fill(bench);
-    measure(bench);
+    if (!bench->fill_only)
+        measure(bench);
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     printf("%-34s %8.1f MB on disk, %.1f MB resident at most (mapped pages too)\n", "in all",
@@ -521,11 +523,17 @@ static int run(struct bench *bench)
 int cli_bench_engine(int argc, char **argv)
 {
     static const struct option flags[] = {
-        {"data", required_argument, NULL, 'd'},     {"users", required_argument, NULL, 'u'},
-        {"followed", required_argument, NULL, 'f'}, {"posts", required_argument, NULL, 'p'},
-        {"fans", required_argument, NULL, 'n'},     {"comments", required_argument, NULL, 'c'},
-        {"samples", required_argument, NULL, 's'},  {"only", required_argument, NULL, 'o'},
-        {"help", no_argument, NULL, 'h'},           {0},
+        {"data", required_argument, NULL, 'd'},
+        {"users", required_argument, NULL, 'u'},
+        {"followed", required_argument, NULL, 'f'},
+        {"posts", required_argument, NULL, 'p'},
+        {"fans", required_argument, NULL, 'n'},
+        {"comments", required_argument, NULL, 'c'},
+        {"samples", required_argument, NULL, 's'},
+        {"only", required_argument, NULL, 'o'},
+        {"fill-only", no_argument, NULL, 'F'},
+        {"help", no_argument, NULL, 'h'},
+        {0},
     };
     struct bench bench = {.users = 100000,
                           .followed = 200,
@@ -549,6 +557,7 @@ int cli_bench_engine(int argc, char **argv)
             bench.dir = optarg;
         if (flag == 'o')
             bench.only = optarg;
+        bench.fill_only |= flag == 'F';
         if (number)
             *number = strtoull(optarg, NULL, 10);
     }
