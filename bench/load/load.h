@@ -147,6 +147,8 @@ void hist_add(struct hist *hist, uint64_t ns);
 uint64_t hist_at(const struct hist *hist, double share);
 
 uint64_t now_ns(void);
+/* CPU seconds a process has used so far; 0 if it is not there. */
+double cpu_seconds(int pid);
 
 /* ---- Runs ----------------------------------------------------------------------------------- */
 
@@ -157,6 +159,7 @@ struct plan {
     double seconds, warm_up;
     double rate; /* requests a second at fixed times; 0: each connection as fast as answered */
     unsigned weights[VERB_COUNT];
+    int pid;      /* of the server, whose CPU time is measured, too; 0 is none */
     size_t items; /* to gather for marking; 0 is as many as there are */
 };
 
@@ -164,9 +167,10 @@ struct result {
     struct hist *all, *by[VERB_COUNT]; /* `by` is NULL where nothing happened */
     uint64_t done, statuses[STATUS_MAX];
     double seconds, user_seconds, system_seconds;
-    uint64_t late;    /* requests that waited for a free connection */
-    uint64_t overdue; /* requests that were never sent since the run ended first */
-    bool exhausted;   /* everything was marked before the time was over */
+    double server_seconds; /* CPU time of the server, all its threads */
+    uint64_t late;         /* requests that waited for a free connection */
+    uint64_t overdue;      /* requests that were never sent since the run ended first */
+    bool exhausted;        /* everything was marked before the time was over */
 };
 
 bool run_load(const struct target *target, const struct plan *plan, struct result *result);

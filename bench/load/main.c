@@ -26,6 +26,7 @@ static const char help[] =
     "                     were due; without it each connection goes as fast as it is answered\n"
     "  --mix LIST         weights of requests: badge=60,first=30,mark=8 ... (badge=1)\n"
     "  --items N          items to gather for marking (100 a user)\n"
+    "  --pid N            the server's process, to measure its CPU time, too\n"
     "  --path PATH        for --mix path=1: a path asked for without a token (/healthz)\n"
     "  --scripts DIR      the Lua scripts for Redis (bench/redis)\n"
     "  --seed N           of the choices (1)\n"
@@ -72,8 +73,9 @@ void result_print(const struct target *target, const struct plan *plan, const st
            target->protocol->name, plan->connections, plan->rate, result->seconds, result->done,
            (double)result->done / result->seconds);
     printf("\"late\":%" PRIu64 ",\"overdue\":%" PRIu64 ",\"exhausted\":%s,\"cpu_share\":%.3f,"
-           "\"statuses\":{",
-           result->late, result->overdue, result->exhausted ? "true" : "false", cpu);
+           "\"server_cpu_us\":%.2f,\"statuses\":{",
+           result->late, result->overdue, result->exhausted ? "true" : "false", cpu,
+           result->server_seconds * 1e6 / (double)result->done);
     for (int i = 0, n = 0; i < STATUS_MAX; i++)
         if (result->statuses[i])
             printf("%s\"%d\":%" PRIu64, n++ ? "," : "", i, result->statuses[i]);
@@ -131,6 +133,9 @@ static bool take_option(struct options *o, int flag, char *value)
         return o->plan.rate >= 0;
     case 'm':
         return parse_mix(value, o->plan.weights);
+    case 'I':
+        o->plan.pid = (int)(number % 0x7fffffff);
+        return true;
     case 'i':
         o->plan.items = number;
         return true;
@@ -179,6 +184,7 @@ static const struct option flags[] = {
     {"author", required_argument, NULL, 'A'},
     {"last-fan", required_argument, NULL, 'L'},
     {"times", required_argument, NULL, 't'},
+    {"pid", required_argument, NULL, 'I'},
     {"help", no_argument, NULL, '?'},
     {0},
 };

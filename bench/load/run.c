@@ -296,6 +296,7 @@ static void stop_clock(struct load *load)
     struct result *result = load->result;
     getrusage(RUSAGE_SELF, &now);
     result->seconds = (double)(now_ns() - load->begun) / 1e9;
+    result->server_seconds += cpu_seconds(load->plan->pid);
     result->user_seconds = seconds_of(now.ru_utime, load->usage.ru_utime);
     result->system_seconds = seconds_of(now.ru_stime, load->usage.ru_stime);
     double due = result->seconds * load->plan->rate;
@@ -328,6 +329,7 @@ static void next_phase(struct load *load)
         start_sending(load);
     } else if (load->phase == WARMING) {
         getrusage(RUSAGE_SELF, &load->usage);
+        load->result->server_seconds = -cpu_seconds(load->plan->pid);
         enter(load, MEASURING, load->plan->seconds);
     } else if (load->phase == MEASURING) {
         uint64_t begun = load->begun;
