@@ -1,11 +1,11 @@
 -- Fills one user of the world of `tidings bench-engine`: the same authors, posts and order.
--- ARGV: user, users, followed, posts, share of items read (of 100).
-local user, users, followed, posts, read = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]),
+-- ARGV: user, authors, followed, posts, share of items read (of 100), inverse of 104729 among the authors.
+local user, authors, followed, posts, read = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]),
     tonumber(ARGV[4]), tonumber(ARGV[5])
 local base, inverse = 800000000000000, tonumber(ARGV[6])
 local feed, reads, unread = {}, {}, 0
 for i = 0, followed - 1 do
-    local author = 1 + (user * 7919 + (i + 1) * 104729) % users
+    local author = 1 + (user * 7919 + (i + 1) * 104729) % authors
     if author ~= user then
         redis.call('ZADD', 'uf:flws:' .. user, i, author)
         redis.call('ZADD', 'uf:fans:' .. author, i, user)
@@ -13,8 +13,8 @@ for i = 0, followed - 1 do
         redis.call('HINCRBY', 'ucnt:' .. author, 'followers', 1)
         local mine = 0
         for p = 0, posts - 1 do
-            -- The number n for which 1 + n * 104729 % users is the author.
-            local n = (author - 1) * inverse % users + p * users
+            -- The number n for which 1 + n * 104729 % authors is the author.
+            local n = (author - 1) * inverse % authors + p * authors
             local post = string.format('%.0f', base + n)
             feed[#feed + 1], feed[#feed + 2] = n + 1, post
             if (n * 31 + user) % 100 < read then
