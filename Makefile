@@ -2,15 +2,17 @@
 #
 #   SAN=address|undefined|thread   builds with that sanitizer, in a directory of its own
 #   SEED=n OPS=n                   for `make model`
+#   QUICK=1                        for `make bench`
 
 SAN ?=
 SEED ?=
 OPS ?= 1000000
+QUICK ?=
 BUILD := build$(if $(SAN),-$(SAN))
 # The sanitizers need clang's interceptors to be the program's first library.
 OPTIONS := $(if $(SAN),-Db_sanitize=$(SAN) -Db_lundef=false)
 
-.PHONY: help setup build run test lint fmt model clean
+.PHONY: help setup build run test lint fmt model bench clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -37,6 +39,11 @@ test: build
 ## make model   the long random test: SEED=1 OPS=1000000
 model: build
 	@tests/model/run $(BUILD)/tests/model_test "$(SEED)" $(OPS)
+
+## make bench   measures against Redis and MariaDB, into docs/bench; QUICK=1: three minutes, into build/bench-results
+bench: build
+	@scripts/setup-bench
+	@BUILD=$(BUILD) bench/run $(if $(QUICK),--quick --out $(BUILD)/bench-results)
 
 ## make lint    formatting, static analysis, the direction of dependencies
 lint: build

@@ -66,6 +66,7 @@ struct world {
     uint64_t users, followed;
     uint64_t random;
     char **tokens;      /* one a user; NULL if the protocol has none */
+    uint64_t looked;    /* how many users' cursors are known: world_pupil() of 0 ... looked - 1 */
     char *cursors;      /* CURSOR_BYTES a user: where older pages begin, "" if not known */
     struct item *items; /* to be marked, from the end */
     size_t n_items, items_max;
@@ -81,6 +82,8 @@ uint64_t world_random(struct world *world);
 bool world_expect_items(struct world *world, size_t n);
 void world_add_item(struct world *world, uint64_t user, uint64_t post);
 void world_shuffle_items(struct world *world);
+/* The users in an order that is not theirs, for what must not be asked of all of them. */
+uint64_t world_pupil(const struct world *world, uint64_t i);
 /* The next step of this kind. False: there is nothing left to mark. */
 bool world_next(struct world *world, enum verb verb, struct step *step);
 

@@ -18,7 +18,7 @@
 #include "load.h"
 
 /* How often the open loop looks for what is due. */
-enum { TICK_NS = 100000, READ_BYTES = 262144, IN_MAX = 1 << 24, DRAIN_MS = 5000 };
+enum { TICK_NS = 100000, READ_BYTES = 262144, IN_MAX = 1 << 24, DRAIN_MS = 5000, LOOK_MAX = 2000 };
 
 enum phase { LEARNING, WARMING, MEASURING, DRAINING };
 
@@ -84,9 +84,7 @@ static bool pick_step(struct load *load, struct conn *conn)
         bool enough = load->lesson == VERB_GATHER && world->n_items == world->items_max;
         if (load->pupil == load->n_pupils || enough)
             return false;
-        /* A step that shares no factor with most numbers of users visits them all, out of order. */
-        conn->step = (struct step){.verb = load->lesson,
-                                   .user = 1 + load->pupil++ * 15485863 % world->users};
+        conn->step = (struct step){.verb = load->lesson, .user = world_pupil(world, load->pupil++)};
         return true;
     }
     enum verb verb = pick_verb(load);
@@ -282,6 +280,10 @@ static bool begin_lesson(struct load *load, enum verb lesson)
     load->lesson = lesson;
     load->pupil = 0;
     load->n_pupils = load->target->world->users;
+    if (lesson == VERB_LOOK) {
+        load->n_pupils = load->n_pupils < LOOK_MAX ? load->n_pupils : LOOK_MAX;
+        load->target->world->looked = load->n_pupils;
+    }
     return true;
 }
 

@@ -83,10 +83,18 @@ void world_shuffle_items(struct world *world)
     }
 }
 
+/* A large prime shares no factor with their number, so that everybody comes once. */
+uint64_t world_pupil(const struct world *world, uint64_t i)
+{
+    return 1 + i * 15485863 % world->users;
+}
+
 bool world_next(struct world *world, enum verb verb, struct step *step)
 {
     *step = (struct step){
         .verb = verb, .user = 1 + world_random(world) % world->users, .serial = ++world->serial};
+    if (verb == VERB_OLDER && world->looked)
+        step->user = world_pupil(world, world_random(world) % world->looked);
     if (verb == VERB_FOLLOW)
         step->author = 2 * world->users + 1 + world_random(world) % STRANGERS;
     /* Only what was gathered is known to be there: liked as it lies, marked once. */

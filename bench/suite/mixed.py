@@ -5,7 +5,6 @@ from .services import load
 # Of 10,000: reads 9,000, marks 800, reactions 150, publishes and follows 50.
 MIX = "badge=4500,first=2500,unread=1200,older=800,mark=800,like=150,publish=25,follow=25"
 LIMIT_US = 10_000
-STEP = 1.25
 
 
 def at_rate(service, sizes, rate):
@@ -18,17 +17,24 @@ def holds(result):
 
 
 def highest(service, sizes, rate):
-    """Up while it holds, then down while it does not; one more try before a rate counts as missed."""
+    """Doubles or halves until one rate holds and its double does not, then halves the gap."""
     def try_rate(rate):
-        return holds(at_rate(service, sizes, rate)) or holds(at_rate(service, sizes, rate))
+        """A rate that is missed gets one more try: somebody else may have been at work."""
+        return any(holds(at_rate(service, sizes, rate)) for _ in range(1 if sizes.quick else 2))
 
-    if try_rate(rate):
-        while try_rate(rate * STEP):
-            rate *= STEP
-        return rate
-    while rate > 100 and not try_rate(rate / STEP):
-        rate /= STEP
-    return rate / STEP
+    low = rate
+    if try_rate(low):
+        while try_rate(low * 2):
+            low *= 2
+    else:
+        low /= 2
+        while low > 100 and not try_rate(low):
+            low /= 2
+    high = low * 2
+    for _ in range(1 if sizes.quick else 3):
+        middle = (low + high) / 2
+        low, high = (middle, high) if try_rate(middle) else (low, middle)
+    return low
 
 
 def prepare(service, durable):
@@ -45,7 +51,7 @@ def run(world, record, sizes):
             for service in (world.tidings, world.redis):
                 result = at_rate(prepare(service, durable), sizes, fixed)
                 record.add_load("mixed", f"{case}, {fixed}/s", service.name, result)
-        for _ in range(1 if sizes.quick else 3):
+        for _ in range(1 if sizes.quick else 2):
             for service in (world.tidings, world.redis):
                 found = highest(prepare(service, durable), sizes, 4000 if service is world.redis else 8000)
                 record.add("mixed", f"{case}, highest", service.name, "per_second", found)

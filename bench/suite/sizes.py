@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 class Sizes:
     quick: bool
     # The community that most measurements share; primes, so that steps through it visit everybody.
-    users: int = 5003
+    users: int = 10_007
     followed: int = 200
-    posts: int = 10
+    posts: int = 5
     rounds: int = 5
-    seconds: float = 3.0
+    seconds: float = 2.0
     connections: int = 64
     mark_connections: int = 256
     fans: list = field(default_factory=lambda: [100, 1_000, 10_000, 100_000, 1_000_000])
@@ -32,6 +32,6 @@ class Sizes:
 
 FULL = Sizes(quick=False)
 QUICK = Sizes(
-    quick=True, users=1009, followed=50, posts=10, rounds=3, seconds=0.7, fans=[100, 10_000],
-    s1_users=150, growth_users=53, growth_followed=[10, 200, 1000], growth_posts=[10, 1000],
+    quick=True, users=1009, followed=50, posts=10, rounds=2, seconds=0.5, fans=[100, 10_000],
+    s1_users=300, growth_users=53, growth_followed=[10, 200, 1000], growth_posts=[10, 1000],
     growth_history=[0, 100], growth_samples=500, big_users=5003, big_fans=10_000, big_samples=2000, recovery_seconds=2.0)

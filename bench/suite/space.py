@@ -32,32 +32,47 @@ def read_half(tidings, users):
             call(user, "POST", "/v1/inbox/mark-read", {"post_ids": half[first:first + 500]})
 
 
-def run(world, record, sizes):
-    users = sizes.s1_users
-    tidings, redis = Tidings(world.directory / "s1"), Redis(world.directory / "s1-redis").start()
+def of_tidings(world, record, users):
+    tidings = Tidings(world.directory / "s1")
+    empty = Tidings(world.directory / "s1-empty")
     try:
         tidings.fill(users, AUTHORS, POSTS, authors=AUTHORS)
         tidings.start("second")
-        read_half(tidings, users)
-        in_use = tidings.metrics()["tidings_data_bytes"]
-        tidings.stop()
-        tidings.start("second")  # what the engine needs in memory, not what filling left behind
-        own, mapped = tidings.memory()
-        empty = Tidings(world.directory / "s1-empty").start("second")
-        own -= empty.memory()[0]
-        empty.stop()
-        before = redis.info("used_memory")
-        redis.fill(users, AUTHORS, POSTS, authors=AUTHORS, read_percent=50)
-        record.add("space", "memory", "redis", "bytes", (redis.info("used_memory") - before) / users)
-        redis.sync("everysec")
-        record.add("space", "disk", "redis", "bytes", redis.disk() / users)
-        record.add("space", "disk", "tidings", "bytes", in_use / users)
-        record.add("space", "memory", "tidings", "bytes", max(own, 0) / users + in_use / users)
-        record.note("space", f"{users:,} users. Memory of Tidings: the process's own ({own / users:,.0f} bytes a user) and "
-                    f"the whole data file, as if all of it were in use ({mapped / 1e6:.0f} MB were mapped). "
-                    "S1 estimates 165 KB a user.")
+        for case in ("nothing read", "half of it read"):
+            if case != "nothing read":
+                read_half(tidings, users)
+            in_use = tidings.metrics()["tidings_data_bytes"]
+            record.add("space", f"disk, {case}", "tidings", "bytes", in_use / users)
+            tidings.stop()
+            tidings.start("second")  # what the engine needs in memory, not what filling left behind
+            empty.start("second")
+            own = max(tidings.memory()[0] - empty.memory()[0], 0)
+            empty.stop()
+            record.add("space", f"memory, {case}", "tidings", "bytes", (own + in_use) / users)
     finally:
         tidings.stop()
-        redis.stop()
-        for name in ("s1", "s1-redis", "s1-empty"):
-            remove(world.directory / name)
+        empty.stop()
+        remove(tidings.directory)
+        remove(empty.directory)
+
+
+def of_redis(world, record, users):
+    for case, percent in (("nothing read", 0), ("half of it read", 50)):
+        redis = Redis(world.directory / "s1-redis").start()
+        try:
+            before = redis.info("used_memory")
+            redis.fill(users, AUTHORS, POSTS, authors=AUTHORS, read_percent=percent)
+            record.add("space", f"memory, {case}", "redis", "bytes", (redis.info("used_memory") - before) / users)
+            redis.sync("everysec")
+            record.add("space", f"disk, {case}", "redis", "bytes", redis.disk() / users)
+        finally:
+            redis.stop()
+            remove(redis.directory)
+
+
+def run(world, record, sizes):
+    of_tidings(world, record, sizes.s1_users)
+    of_redis(world, record, sizes.s1_users)
+    record.note("space", f"{sizes.s1_users:,} users, {AUTHORS * POSTS:,} posts, whose own bytes are shared out among the "
+                "users. Memory of Tidings: the process's own, and the whole data file in use, as if all of it were being "
+                "read. Disk of Tidings: the data file in use; of Redis: its compacted file. S1 estimates 165 KB a user.")

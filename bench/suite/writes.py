@@ -13,7 +13,7 @@ def batches(before, after):
 def measure(world, record, sizes, name, mix, durable, connections, with_mariadb=False):
     case = "durable" if durable else "every second"
     tidings = world.tidings.ensure("commit" if durable else "second")
-    options = {"items": int(sizes.seconds * 60000 + 20000)} if mix == "mark=1" else {}
+    options = {"mark=1": {"items": int(sizes.seconds * 60000 + 20000)}, "like=1": {"items": 20000}}.get(mix, {})
     before = tidings.metrics()
     record.add_load(name, case, "tidings", load(tidings, mix, sizes.users, sizes.seconds, connections, **options))
     size, seconds = batches(before, tidings.metrics())
