@@ -221,9 +221,12 @@ struct tidings_page {
  *   SUBSCRIBE, UNSUBSCRIBE   changed, and how it is now
  *   PREFERENCES_SET  the viewer's settings
  *   NOTICES_MARK     notification ids; or up_to
- *   WEBHOOK_SET      admin: makes or changes the webhook of that name; WEBHOOK_DELETE removes it
- *   WEBHOOK_RETRY    admin: a webhook that is dead, or waits to try again, tries at once
- *   WEBHOOK_REPORT   service, admin: where delivery stands; used by whoever delivers
+ *   WEBHOOK_SET      admin: makes or changes the webhook of that name; WEBHOOK_DELETE removes it. A
+ *                    new one is told of what happens from now on; one that is changed tries at once
+ *   WEBHOOK_RETRY    admin: a webhook that waits tries at once; one that is dead goes back to the
+ *                    first event given up since the last success, as far as the events are kept
+ *   WEBHOOK_REPORT   service, admin: where delivery stands; used by whoever delivers. The position
+ *                    never goes back, and what is given up counts only with a later position
  *   FANS_AMONG       which of the users given follow the author
  *   REACTORS         who liked (or faved) this, newest first, since when
  *   REACTED          what the viewer liked or faved, newest first
@@ -235,7 +238,7 @@ struct tidings_page {
  *   SUBSCRIBERS      service, admin: who wants to be told about the story
  *   SUBSCRIBERS_AMONG  which of the users given want to be told about the story
  *   NOTICES          notifications, newest first, and how many are unread
- *   WEBHOOKS, WEBHOOK  admin
+ *   WEBHOOKS         admin, and service, which delivers: all of them; WEBHOOK one, admin
  *   AUTHOR_PAGE      any author's posts for the viewer; unread means never read, delivered or not
  *   EVENTS           service and admin only; page.after.a is the event id to go on after
  */
@@ -451,12 +454,16 @@ struct tidings_op {
         } webhook;
         struct {
             struct tidings_text name;
-            uint64_t generation; /* of the webhook as it was read; another one: NOT_FOUND */
-            uint64_t position;   /* events up to it are delivered or given up */
-            uint32_t attempts;   /* failed ones for the next event */
-            int64_t retry_at;    /* 0: at once */
-            uint64_t dead;       /* events given up since the last report */
-            struct tidings_text last_error;
+            uint64_t generation;   /* of the webhook as it was read; another one: NOT_FOUND */
+            uint64_t position;     /* events up to it are delivered, given up or not for webhooks */
+            uint32_t attempts;     /* failed ones for the next event */
+            int64_t retry_at;      /* 0: at once */
+            int64_t failing_since; /* the first failure after the last success; 0: none */
+            int64_t waiting_since; /* when the next event happened, if it is known; 0: none waits */
+            uint64_t delivered;    /* events delivered since the last report, ... */
+            uint64_t failed;       /* ... calls that failed, ... */
+            uint64_t dead;         /* ... and events given up */
+            struct tidings_text last_error; /* p NULL: as it was */
         } webhook_report;
         struct tidings_page page;
     } u;
@@ -603,23 +610,26 @@ struct tidings_notice {
 };
 
 enum tidings_webhook_state {
-    TIDINGS_WEBHOOK_OK = 1,   /* nothing failed since the last success */
-    TIDINGS_WEBHOOK_RETRYING, /* the next event failed and is tried again at retry_at */
-    TIDINGS_WEBHOOK_DEAD,     /* events were given up since the last success */
+    TIDINGS_WEBHOOK_OK = 1,   /* the last call succeeded, or there was none */
+    TIDINGS_WEBHOOK_RETRYING, /* it failed; the next event is tried again at retry_at */
+    TIDINGS_WEBHOOK_DEAD,     /* and events were given up since the last success */
     TIDINGS_WEBHOOK_DISABLED
 };
 
 struct tidings_webhook {
     struct tidings_text name;
     struct tidings_text url;
-    struct tidings_text
-        secret; /* given to service and admin in WEBHOOKS only, for whoever delivers */
+    struct tidings_text secret; /* in WEBHOOKS only, for whoever delivers */
     enum tidings_webhook_state state;
-    uint64_t generation; /* changes with every WEBHOOK_SET */
-    uint64_t position;   /* events up to it are delivered or given up */
-    uint32_t attempts;
-    int64_t retry_at;
-    uint64_t dead; /* events given up, in all */
+    uint64_t generation;   /* changes with every WEBHOOK_SET and WEBHOOK_RETRY */
+    uint64_t position;     /* events up to it are delivered, given up or not for webhooks */
+    uint32_t attempts;     /* failed ones for the next event */
+    int64_t retry_at;      /* 0: at once */
+    int64_t failing_since; /* 0: nothing failed since the last success */
+    int64_t waiting_since; /* when the oldest event happened that is known to wait; 0: none */
+    uint64_t delivered;    /* events delivered, in all */
+    uint64_t failed;       /* calls that failed, in all */
+    uint64_t dead;         /* events given up, in all */
     struct tidings_text last_error;
     int64_t created_at;
 };
@@ -669,6 +679,11 @@ struct tidings_event {
     uint64_t post_id;               /* COMMENT_, VOTE_ and SCENE_: the post it belongs to */
     enum tidings_reaction reaction; /* REACTION_, VOTE_ */
 };
+
+/* What subscribers are told of carries a tag, "story:123"; those events are for webhooks. Writes it
+ * with a NUL; false if the event has none. */
+enum { TIDINGS_TAG_MAX = 32 };
+TIDINGS_API bool tidings_event_tag(const struct tidings_event *event, char tag[TIDINGS_TAG_MAX]);
 
 TIDINGS_API const char *tidings_event_name(enum tidings_event_type type);
 TIDINGS_API const char *tidings_event_action(enum tidings_event_type type);

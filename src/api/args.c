@@ -98,6 +98,17 @@ bool arg_id(struct exchange *ex, const char *name, uint64_t *id, bool *given)
     return (id_of(value, id) && *id) || refuse_type(ex, name);
 }
 
+bool arg_time(struct exchange *ex, const char *name, int64_t *time_ms, bool *given)
+{
+    uint64_t value = 0;
+    if (!arg_id(ex, name, &value, given))
+        return false;
+    if (value > TIDINGS_ID_MAX)
+        return refuse_type(ex, name);
+    *time_ms = (int64_t)value;
+    return true;
+}
+
 bool arg_text(struct exchange *ex, const char *name, struct tidings_text *text, bool *given)
 {
     bool ok;
@@ -163,14 +174,14 @@ bool arg_word(struct exchange *ex, const char *name, const char *const *words, u
     return false;
 }
 
-bool arg_up_to(struct exchange *ex, uint64_t *up_to, bool *given)
+bool arg_up_to(struct exchange *ex, uint8_t purpose, uint64_t *up_to, bool *given)
 {
     struct tidings_text text;
     if (!arg_text(ex, "up_to", &text, given))
         return false;
     if (!*given)
         return true;
-    if (seal_open(exchange_loop(ex)->seal, SEAL_AS_OF, ex->user_id, text.p, text.n, up_to, 1))
+    if (seal_open(exchange_loop(ex)->seal, purpose, ex->user_id, text.p, text.n, up_to, 1))
         return true;
     exchange_invalid(ex, "up_to", "It is not a token that you were given.");
     return false;
@@ -188,6 +199,15 @@ bool query_id(struct exchange *ex, const char *name, uint64_t *id, bool *given)
     if (text.p && parse_id(text, id) && *id)
         return true;
     return refuse_type(ex, name);
+}
+
+bool query_time(struct exchange *ex, const char *name, int64_t *time_ms, bool *given)
+{
+    uint64_t value = 0;
+    if (!query_id(ex, name, &value, given))
+        return false;
+    *time_ms = (int64_t)value;
+    return true;
 }
 
 bool query_word(struct exchange *ex, const char *name, const char *const *words, unsigned *index)

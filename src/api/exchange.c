@@ -126,6 +126,10 @@ static void note_change(struct exchange *ex, const struct tidings_answer *answer
         ex->post_id = answer->u.post.id;
     } else if (ex->op.kind == TIDINGS_OP_DELETE) {
         ex->author_id = answer->u.deleted.author_id;
+    } else if (ex->op.kind == TIDINGS_OP_SCENE_PUBLISH) {
+        ex->author_id = answer->u.scene.author_id;
+        ex->post_id = answer->u.scene.story_id;
+        ex->scene_id = answer->u.scene.id;
     }
 }
 

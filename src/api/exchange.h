@@ -74,7 +74,8 @@ struct exchange {
 
     bool changed;       /* something happened, now and not at an earlier asking: streams are told */
     uint64_t author_id; /* of a post published or deleted */
-    uint64_t post_id;   /* published */
+    uint64_t post_id;   /* published; the story of a scene published */
+    uint64_t scene_id;  /* published */
 };
 
 /* ---- Arguments (args.c) --------------------------------------------------------------------- */
@@ -89,15 +90,19 @@ bool arg_body(struct exchange *ex, const char *const *members);
 
 /* A member of the body. *given tells whether it is there, if that is optional (given not NULL). */
 bool arg_id(struct exchange *ex, const char *name, uint64_t *id, bool *given);
+/* From 1 to 2^53-1; untouched if it is not given. */
+bool arg_time(struct exchange *ex, const char *name, int64_t *time_ms, bool *given);
 bool arg_text(struct exchange *ex, const char *name, struct tidings_text *text, bool *given);
 bool arg_bool(struct exchange *ex, const char *name, bool *value, bool *given);
 bool arg_ids(struct exchange *ex, const char *name, const uint64_t **ids, size_t *n, bool *given);
 /* A word of a list; *index is its place. */
 bool arg_word(struct exchange *ex, const char *name, const char *const *words, unsigned *index);
-bool arg_up_to(struct exchange *ex, uint64_t *up_to, bool *given);
+/* `purpose` is that of the `as_of` which it must be. */
+bool arg_up_to(struct exchange *ex, uint8_t purpose, uint64_t *up_to, bool *given);
 
 /* A parameter of the query. */
 bool query_id(struct exchange *ex, const char *name, uint64_t *id, bool *given);
+bool query_time(struct exchange *ex, const char *name, int64_t *time_ms, bool *given);
 bool query_word(struct exchange *ex, const char *name, const char *const *words, unsigned *index);
 /* 0 or 1; left alone if it is not given. */
 bool query_flag(struct exchange *ex, const char *name, bool *flag);
@@ -123,6 +128,12 @@ enum seal_purpose {
     SEAL_MY_FAVS,
     SEAL_HOT,
     SEAL_COMMENTS, /* the first of three, one for each order */
+    SEAL_SCENES = 32,
+    SEAL_READING,
+    SEAL_SUBSCRIPTIONS,
+    SEAL_SUBSCRIBERS,
+    SEAL_NOTICES,
+    SEAL_NOTICES_AS_OF,
 };
 
 void put_text(struct json_out *out, const char *key, struct tidings_text text);
@@ -139,15 +150,15 @@ void put_id(struct json_out *out, const char *key, uint64_t id);
 void put_time(struct json_out *out, const char *key, int64_t time_ms);
 void put_cursor(const struct exchange *ex, struct json_out *out, uint8_t purpose,
                 struct tidings_cursor next);
-void put_as_of(const struct exchange *ex, struct json_out *out, uint64_t as_of);
-/* A text cut at its pictures. */
-void put_parts(struct json_out *out, const char *key, struct tidings_text body);
 /* The members that the counts of a post and of a comment have. */
 void put_counts(struct json_out *out, enum tidings_target target,
                 const struct tidings_counts *counts);
 /* The same as an object. */
 void put_stats(struct json_out *out, enum tidings_target target,
                const struct tidings_counts *counts);
+void put_as_of(const struct exchange *ex, struct json_out *out, uint8_t purpose, uint64_t as_of);
+/* A text cut at its pictures. */
+void put_parts(struct json_out *out, const char *key, struct tidings_text body);
 const char *post_kind_name(enum tidings_post_kind kind);
 extern const char *const post_kinds[];
 

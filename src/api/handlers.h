@@ -16,6 +16,10 @@ prepare_fn prepare_follow, prepare_unfollow, prepare_status, prepare_following, 
 render_fn render_follow, render_unfollow, render_status, render_following, render_followers,
     render_counters;
 
+/* A page of users. */
+void render_users(const struct exchange *ex, const struct tidings_answer *answer,
+                  struct json_out *out, uint8_t purpose);
+
 /* user.c */
 prepare_fn prepare_profile_set, prepare_profile, prepare_author_page;
 render_fn render_profile, render_author_page;
@@ -50,9 +54,35 @@ render_fn render_comment, render_comments;
 prepare_fn prepare_post_stats, prepare_comment_stats, prepare_hot;
 render_fn render_stats, render_hot;
 
+/* scene.c */
+prepare_fn prepare_scene_publish, prepare_scenes, prepare_scene, prepare_scene_edit,
+    prepare_scene_delete;
+render_fn render_scene, render_scenes;
+
+/* reading.c */
+prepare_fn prepare_reading_set, prepare_reading, prepare_reading_delete, prepare_reading_clear;
+render_fn render_reading_set, render_reading;
+
+/* subscription.c */
+prepare_fn prepare_subscribe, prepare_unsubscribe, prepare_subscriptions, prepare_subscribers,
+    prepare_settings, prepare_settings_set;
+render_fn render_subscription, render_subscriptions, render_subscribers, render_settings;
+
+/* notice.c */
+prepare_fn prepare_notices, prepare_notices_mark;
+render_fn render_notices, render_notices_mark;
+
+/* What a notification is in the list and on the stream: members of an open object. */
+void put_notice(struct json_out *out, const struct tidings_notice *notice);
+
 /* event.c */
 prepare_fn prepare_events;
 render_fn render_events;
+
+/* webhook.c */
+prepare_fn prepare_webhooks, prepare_webhook, prepare_webhook_set, prepare_webhook_delete,
+    prepare_webhook_retry;
+render_fn render_webhooks, render_webhook;
 
 /* system.c */
 run_fn run_healthz, run_readyz, run_metrics, run_openapi, run_docs, run_status, run_verify,

@@ -59,7 +59,7 @@ void render_inbox(const struct exchange *ex, const struct tidings_answer *answer
     json_out_object(out);
     render_items(ex, answer, out);
     put_cursor(ex, out, SEAL_INBOX, answer->u.feed.next);
-    put_as_of(ex, out, answer->u.feed.as_of);
+    put_as_of(ex, out, SEAL_AS_OF, answer->u.feed.as_of);
     json_out_end(out);
 }
 
@@ -101,7 +101,7 @@ void render_unread(const struct exchange *ex, const struct tidings_answer *answe
         json_out_end(out);
     }
     json_out_end(out);
-    put_as_of(ex, out, answer->u.unread.as_of);
+    put_as_of(ex, out, SEAL_AS_OF, answer->u.unread.as_of);
     json_out_end(out);
 }
 
@@ -113,7 +113,7 @@ bool prepare_mark_read(struct exchange *ex)
     return arg_body(ex, members) &&
            arg_ids(ex, "post_ids", &ex->op.u.mark.post_ids, &ex->op.u.mark.n_post_ids, &given) &&
            arg_id(ex, "author_id", &ex->op.u.mark.author_id, &given) &&
-           arg_up_to(ex, &ex->op.u.mark.up_to, &given);
+           arg_up_to(ex, SEAL_AS_OF, &ex->op.u.mark.up_to, &given);
 }
 
 bool prepare_mark_unread(struct exchange *ex)

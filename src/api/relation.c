@@ -85,8 +85,8 @@ bool prepare_followers(struct exchange *ex)
     return prepare_users(ex, TIDINGS_OP_FOLLOWERS, SEAL_FOLLOWERS);
 }
 
-static void render_users(const struct exchange *ex, const struct tidings_answer *answer,
-                         struct json_out *out, uint8_t purpose)
+void render_users(const struct exchange *ex, const struct tidings_answer *answer,
+                  struct json_out *out, uint8_t purpose)
 {
     json_out_object(out);
     json_out_key(out, "items");

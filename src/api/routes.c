@@ -71,12 +71,39 @@ const struct route routes[] = {
     {GET,    "/v1/comments/{comment_id}/likes",      "listCommentLikes",  USER, 200,  prepare_comment_likes,    render_likes,    NULL},
     {GET,    "/v1/comments/{comment_id}/stats",      "getCommentStats",   USER, 200,  prepare_comment_stats,    render_stats,    NULL},
 
+    {POST,   "/v1/stories/{story_id}/scenes",       "publishScene",      USER, 201,    prepare_scene_publish,  render_scene,         NULL},
+    {GET,    "/v1/stories/{story_id}/scenes",       "listScenes",        USER, 200,    prepare_scenes,         render_scenes,        NULL},
+    {GET,    "/v1/scenes/{scene_id}",               "getScene",          USER, 200,    prepare_scene,          render_scene,         NULL},
+    {PATCH,  "/v1/scenes/{scene_id}",               "editScene",         USER, 200,    prepare_scene_edit,     render_scene,         NULL},
+    {DELETE, "/v1/scenes/{scene_id}",               "deleteScene",       USER, 204,    prepare_scene_delete,   NULL,                 NULL},
+
+    {PUT,    "/v1/stories/{story_id}/subscription", "subscribe",         USER, 200,    prepare_subscribe,      render_subscription,  NULL},
+    {DELETE, "/v1/stories/{story_id}/subscription", "unsubscribe",       USER, 200,    prepare_unsubscribe,    render_subscription,  NULL},
+    {GET,    "/v1/subscriptions",                   "listSubscriptions", USER, 200,    prepare_subscriptions,  render_subscriptions, NULL},
+    {GET,    "/v1/tags/{tag}/subscribers",          "listSubscribers",   SERVICE, 200, prepare_subscribers,    render_subscribers,   NULL},
+
+    {GET,    "/v1/reading",                         "listReading",       USER, 200,    prepare_reading,        render_reading,       NULL},
+    {DELETE, "/v1/reading",                         "clearReading",      USER, 204,    prepare_reading_clear,  NULL,                 NULL},
+    {PUT,    "/v1/reading/{story_id}",              "setReading",        USER, 200,    prepare_reading_set,    render_reading_set,   NULL},
+    {DELETE, "/v1/reading/{story_id}",              "deleteReading",     USER, 204,    prepare_reading_delete, NULL,                 NULL},
+
+    {GET,    "/v1/notifications",                   "listNotifications", USER, 200,    prepare_notices,        render_notices,       NULL},
+    {POST,   "/v1/notifications/mark-read",         "markNotifications", USER, 200,    prepare_notices_mark,   render_notices_mark,  NULL},
+    {GET,    "/v1/settings",                        "getSettings",       USER, 200,    prepare_settings,       render_settings,      NULL},
+    {PUT,    "/v1/settings",                        "setSettings",       USER, 200,    prepare_settings_set,   render_settings,      NULL},
+
     {GET,    "/v1/stream",                  "stream",         USER, 200, NULL,                   NULL,               streams_open},
     {GET,    "/v1/events",                  "listEvents",     SERVICE, 200, prepare_events,      render_events,      NULL},
 
     {GET,    "/v1/admin/status",            "getStatus",      ADMIN, 200, NULL,                  NULL,               run_status},
     {POST,   "/v1/admin/verify",            "verify",         ADMIN, 200, NULL,                  NULL,               run_verify},
     {POST,   "/v1/admin/backup",            "backup",         ADMIN, 201, NULL,                  NULL,               run_backup},
+
+    {GET,    "/v1/admin/webhooks",              "listWebhooks",  ADMIN, 200, prepare_webhooks,       render_webhooks, NULL},
+    {GET,    "/v1/admin/webhooks/{name}",       "getWebhook",    ADMIN, 200, prepare_webhook,        render_webhook,  NULL},
+    {PUT,    "/v1/admin/webhooks/{name}",       "setWebhook",    ADMIN, 200, prepare_webhook_set,    render_webhook,  NULL},
+    {DELETE, "/v1/admin/webhooks/{name}",       "deleteWebhook", ADMIN, 204, prepare_webhook_delete, NULL,            NULL},
+    {POST,   "/v1/admin/webhooks/{name}/retry", "retryWebhook",  ADMIN, 200, prepare_webhook_retry,  render_webhook,  NULL},
 
     {GET,    "/v1/openapi.json",            "getOpenapi",     PUBLIC, 200, NULL,                 NULL,               run_openapi},
     {GET,    "/docs",                       "getDocs",        PUBLIC, 200, NULL,                 NULL,               run_docs},
@@ -100,11 +127,24 @@ static const char *verb_name(enum http_verb verb)
 /* The names of the numbers in patterns, as errors call them. */
 static const char *parameter_name(const char *at)
 {
-    static const char *const names[] = {"user_id", "post_id", "comment_id"};
+    static const char *const names[] = {"user_id",  "post_id",  "comment_id",
+                                        "story_id", "scene_id", "tag"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strncmp(at + 1, names[i], strlen(names[i])))
             return names[i];
     return "id";
+}
+
+/* What a push gateway calls a story: "story:123". Many encode the colon. */
+static struct http_text tag_number(struct http_text tag)
+{
+    static const char *const prefixes[] = {"story:", "story%3A", "story%3a"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        size_t n = strlen(prefixes[i]);
+        if (tag.n > n && !strncmp(tag.p, prefixes[i], n))
+            return (struct http_text){tag.p + n, tag.n - n};
+    }
+    return (struct http_text){tag.p, 0};
 }
 
 /* A number in the place of {name} matches even if it is none: then *bad_id is the name. */
@@ -126,6 +166,12 @@ static bool matches(const char *pattern, struct http_text path, uint64_t ids[PAT
         struct http_text text = {from, (size_t)(at - from)};
         if (!text.n)
             return false;
+        if (!strncmp(pattern, "{tag}", 5))
+            text = tag_number(text);
+        if (!strncmp(pattern, "{name}", 6)) { /* any text; its handler takes it from the path */
+            pattern += 6;
+            continue;
+        }
         if (!parse_id(text, &ids[n_ids]) || !ids[n_ids])
             *bad_id = parameter_name(pattern);
         n_ids++;

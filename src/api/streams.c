@@ -10,6 +10,12 @@
 
 enum { NOTICES = 1024, NOTICES_PER_TURN = 8, EVENT_MAX = 16384, REPLAY_MAX = 100 };
 
+/* Users looked at in one turn of the loop: requests of others wait for its end. */
+enum { USERS_PER_TURN = 1024 };
+
+/* The most that the setting title_max may be, in bytes. */
+enum { TITLE_MAX = 4000 };
+
 /* One open stream. */
 struct watcher {
     struct watcher *next;
@@ -22,17 +28,26 @@ struct watcher {
 /* A user with streams on this loop. */
 struct online {
     uint64_t user;
-    uint64_t badge; /* the last one sent */
+    uint64_t badge;  /* the last one sent */
+    uint64_t unread; /* notifications: the last number sent */
     struct watcher *watchers;
 };
 
-enum notice_kind { NOTICE_USER, NOTICE_POST, NOTICE_DELETED };
+enum notice_kind {
+    NOTICE_USER,    /* something of the user's own that moves the badge */
+    NOTICE_BELL,    /* something of the user's own that moves the number of notifications */
+    NOTICE_POST,    /* a post of the author's */
+    NOTICE_DELETED, /* a post of the author's is gone */
+    NOTICE_SCENE,   /* a scene of a story of the author's */
+    NOTICE_ALL,     /* too much to remember: all is counted anew for everybody */
+};
 
-/* What happened: something of a user's own, or to a post of an author's. */
 struct notice {
     enum notice_kind kind;
     uint64_t user; /* whose; the author */
-    uint64_t post;
+    uint64_t post; /* or the story */
+    uint64_t scene;
+    uint64_t done; /* users up to this one have been told */
 };
 
 struct streams {
@@ -42,14 +57,16 @@ struct streams {
 
     struct online *online; /* by user id */
     size_t n, room;
-    uint64_t *ids; /* room for as many: an argument of FANS_AMONG */
+    uint64_t ids[USERS_PER_TURN]; /* of those asked about, then of those concerned */
     struct tidings_answer answer;
+    struct notice current[NOTICES_PER_TURN + 1]; /* being told of */
+    size_t n_current;
     struct buf out;
 
     pthread_mutex_t mutex; /* guards what follows */
     struct notice notices[NOTICES];
     size_t n_notices;
-    bool overflow; /* too many to remember: everybody's badge is counted anew */
+    bool overflow; /* too many to remember */
     bool posted;
 };
 
@@ -77,7 +94,6 @@ void streams_free(struct streams *streams)
     tidings_answer_release(&streams->answer);
     buf_release(&streams->out);
     free(streams->online);
-    free(streams->ids);
     free(streams);
 }
 
@@ -112,10 +128,6 @@ static bool make_room(struct streams *streams)
     if (!online)
         return false;
     streams->online = online;
-    uint64_t *ids = realloc(streams->ids, room * sizeof *ids);
-    if (!ids)
-        return false;
-    streams->ids = ids;
     streams->room = room;
     return true;
 }
@@ -130,7 +142,7 @@ static struct online *add_online(struct streams *streams, uint64_t user)
     size_t i = place_of(streams, user);
     memmove(streams->online + i + 1, streams->online + i,
             (streams->n - i) * sizeof *streams->online);
-    streams->online[i] = (struct online){.user = user, .badge = UINT64_MAX};
+    streams->online[i] = (struct online){.user = user, .badge = UINT64_MAX, .unread = UINT64_MAX};
     streams->n++;
     return &streams->online[i];
 }
@@ -240,75 +252,187 @@ static void make_post(struct streams *streams, uint64_t id, uint64_t author,
     end_event(streams, &out);
 }
 
-/* ---- Notices -------------------------------------------------------------------------------- */
-
-/* Tells the fans among those online of a post. */
-static void tell_fans(struct streams *streams, const struct notice *notice)
+/* The notification, and how many are unread after it. */
+static void make_notification(struct streams *streams, const struct tidings_notice *notice,
+                              uint64_t unread)
 {
-    for (size_t i = 0; i < streams->n; i++)
-        streams->ids[i] = streams->online[i].user;
-    struct tidings_op op = {
-        .kind = TIDINGS_OP_FANS_AMONG,
-        .user_id = notice->user,
-        .u.among = {.author_id = notice->user,
-                    .delivered = notice->kind == NOTICE_DELETED,
-                    .user_ids = streams->ids,
-                    .n_user_ids = streams->n},
-    };
-    if (!streams->n || ask(streams, &op))
-        return;
-    /* The answer's memory is used for the next question. */
-    size_t n = streams->answer.u.among.n;
-    memcpy(streams->ids, streams->answer.u.among.user_ids, n * sizeof *streams->ids);
-
-    struct tidings_op get = {
-        .kind = TIDINGS_OP_POST, .user_id = notice->user, .u.post.post_id = notice->post};
-    if (n && notice->kind == NOTICE_POST && !ask(streams, &get)) {
-        const struct tidings_post *post = &streams->answer.u.post;
-        make_post(streams, post->id, post->author_id, post->author_name, post->kind, post->title,
-                  post->created_at);
-        for (size_t i = 0; i < n; i++)
-            send_all(streams, find_online(streams, streams->ids[i]));
-    }
-    for (size_t i = 0; i < n; i++)
-        refresh_badge(streams, find_online(streams, streams->ids[i]));
+    struct json_out out = begin_event(streams, "notification", 0);
+    put_notice(&out, notice);
+    put_u64(&out, "unread", unread);
+    end_event(streams, &out);
 }
 
-static void heed(struct streams *streams, const struct notice *notice)
+/* How many notifications the user has not read; false if it could not be had. */
+static bool count_unread(struct streams *streams, uint64_t user, uint64_t *unread)
 {
-    if (notice->kind != NOTICE_USER) {
-        tell_fans(streams, notice);
+    struct tidings_op op = {.kind = TIDINGS_OP_NOTICES, .user_id = user, .u.page.limit = 1};
+    if (ask(streams, &op))
+        return false;
+    *unread = streams->answer.u.notices.unread;
+    return true;
+}
+
+static void refresh_unread(struct streams *streams, struct online *online)
+{
+    uint64_t unread;
+    if (!count_unread(streams, online->user, &unread) || unread == online->unread)
         return;
+    online->unread = unread;
+    struct json_out out = begin_event(streams, "unread", 0);
+    put_u64(&out, "notifications", unread);
+    end_event(streams, &out);
+    send_all(streams, online);
+}
+
+/* ---- Notices -------------------------------------------------------------------------------- */
+
+/* Those concerned among n users of streams->ids, there again; how many they are. */
+static size_t keep_concerned(struct streams *streams, const struct notice *notice, size_t n)
+{
+    bool scene = notice->kind == NOTICE_SCENE;
+    struct tidings_op op = {
+        .kind = scene ? TIDINGS_OP_SUBSCRIBERS_AMONG : TIDINGS_OP_FANS_AMONG,
+        .user_id = notice->user,
+        .u.among = {.author_id = scene ? notice->post : notice->user,
+                    .delivered = notice->kind == NOTICE_DELETED,
+                    .user_ids = streams->ids,
+                    .n_user_ids = n},
+    };
+    if (notice->kind == NOTICE_ALL)
+        return n;
+    if (!n || ask(streams, &op))
+        return 0;
+    n = streams->answer.u.among.n;
+    memcpy(streams->ids, streams->answer.u.among.user_ids, n * sizeof *streams->ids);
+    return n;
+}
+
+/* Tells n users of streams->ids of a post. */
+static void tell_of_post(struct streams *streams, const struct notice *notice, size_t n)
+{
+    struct tidings_op op = {
+        .kind = TIDINGS_OP_POST, .user_id = notice->user, .u.post.post_id = notice->post};
+    if (!n || ask(streams, &op))
+        return;
+    const struct tidings_post *post = &streams->answer.u.post;
+    make_post(streams, post->id, post->author_id, post->author_name, post->kind, post->title,
+              post->created_at);
+    for (size_t i = 0; i < n; i++)
+        send_all(streams, find_online(streams, streams->ids[i]));
+}
+
+/* The answer's memory is used for the next question. */
+static struct tidings_text keep_title(struct tidings_text title, char to[TITLE_MAX])
+{
+    size_t n = title.n < TITLE_MAX ? title.n : TITLE_MAX;
+    memcpy(to, title.p, n);
+    return (struct tidings_text){to, n};
+}
+
+/* Tells n users of streams->ids of a scene, each with the number of the user's own. */
+static void tell_of_scene(struct streams *streams, const struct notice *notice, size_t n)
+{
+    char story_title[TITLE_MAX], scene_title[TITLE_MAX];
+    struct tidings_op story = {
+        .kind = TIDINGS_OP_POST, .user_id = notice->user, .u.post.post_id = notice->post};
+    struct tidings_op scene = {
+        .kind = TIDINGS_OP_SCENE, .user_id = notice->user, .u.scene_id.scene_id = notice->scene};
+    struct tidings_notice told = {
+        .id = notice->scene, .story_id = notice->post, .author_id = notice->user};
+    if (!n || ask(streams, &story))
+        return;
+    told.story_title = keep_title(streams->answer.u.post.title, story_title);
+    if (ask(streams, &scene))
+        return;
+    told.scene_title = keep_title(streams->answer.u.scene.title, scene_title);
+    told.created_at = streams->answer.u.scene.created_at;
+    for (size_t i = 0; i < n; i++) {
+        struct online *online = find_online(streams, streams->ids[i]);
+        if (!count_unread(streams, online->user, &online->unread))
+            continue;
+        make_notification(streams, &told, online->unread);
+        send_all(streams, online);
     }
+}
+
+/* Tells some of those online, those next in order; true if nobody is left. */
+static bool tell_some(struct streams *streams, struct notice *notice, size_t *budget)
+{
+    size_t from = place_of(streams, notice->done + 1);
+    size_t n = streams->n - from < *budget ? streams->n - from : *budget;
+    bool last = from + n == streams->n;
+    for (size_t i = 0; i < n; i++)
+        streams->ids[i] = streams->online[from + i].user;
+    if (n)
+        notice->done = streams->ids[n - 1];
+    *budget -= n;
+
+    n = keep_concerned(streams, notice, n);
+    if (notice->kind == NOTICE_POST)
+        tell_of_post(streams, notice, n);
+    if (notice->kind == NOTICE_SCENE)
+        tell_of_scene(streams, notice, n);
+    for (size_t i = 0; i < n; i++) {
+        struct online *online = find_online(streams, streams->ids[i]);
+        if (notice->kind != NOTICE_SCENE)
+            refresh_badge(streams, online);
+        if (notice->kind == NOTICE_ALL)
+            refresh_unread(streams, online);
+    }
+    return last;
+}
+
+/* True if it is done with. */
+static bool heed(struct streams *streams, struct notice *notice, size_t *budget)
+{
+    if (notice->kind != NOTICE_USER && notice->kind != NOTICE_BELL)
+        return tell_some(streams, notice, budget);
     struct online *online = find_online(streams, notice->user);
-    if (online)
+    if (online && notice->kind == NOTICE_USER)
         refresh_badge(streams, online);
+    if (online && notice->kind == NOTICE_BELL)
+        refresh_unread(streams, online);
+    return true;
+}
+
+/* The next few, if all before them are done with. */
+static void take_notices(struct streams *streams)
+{
+    if (streams->n_current)
+        return;
+    pthread_mutex_lock(&streams->mutex);
+    size_t n = streams->n_notices < NOTICES_PER_TURN ? streams->n_notices : NOTICES_PER_TURN;
+    memcpy(streams->current, streams->notices, n * sizeof *streams->notices);
+    streams->n_notices -= n;
+    memmove(streams->notices, streams->notices + n, streams->n_notices * sizeof *streams->notices);
+    if (!streams->n_notices && streams->overflow) {
+        streams->overflow = false;
+        streams->current[n++] = (struct notice){.kind = NOTICE_ALL};
+    }
+    pthread_mutex_unlock(&streams->mutex);
+    streams->n_current = n;
 }
 
 /*
- * On the loop's thread. A few at a time: what is sent goes out at the end of the loop's turn, and too much at once
- * would look like a reader that is too slow. A stream's end is only noted while we send: see http_stream_begin.
+ * On the loop's thread. A few at a time, and a bounded number of users: what is sent goes out at the end of the
+ * loop's turn, and too much at once would look like a reader that is too slow. A stream's end is only noted while we
+ * send: see http_stream_begin.
  */
 static void run_notices(struct http_post *post)
 {
     struct streams *streams = (struct streams *)post;
-    struct notice notices[NOTICES_PER_TURN];
+    size_t budget = USERS_PER_TURN, done = 0;
+    take_notices(streams);
+    while (budget && done < streams->n_current && heed(streams, &streams->current[done], &budget))
+        done++;
+    streams->n_current -= done;
+    memmove(streams->current, streams->current + done,
+            streams->n_current * sizeof *streams->current);
+
     pthread_mutex_lock(&streams->mutex);
-    size_t n = streams->n_notices < NOTICES_PER_TURN ? streams->n_notices : NOTICES_PER_TURN;
-    memcpy(notices, streams->notices, n * sizeof *notices);
-    streams->n_notices -= n;
-    memmove(streams->notices, streams->notices + n, streams->n_notices * sizeof *notices);
-    bool overflow = streams->overflow && !streams->n_notices;
-    if (overflow)
-        streams->overflow = false;
-    streams->posted = streams->n_notices > 0;
+    streams->posted = streams->n_current || streams->n_notices || streams->overflow;
     bool again = streams->posted;
     pthread_mutex_unlock(&streams->mutex);
-
-    for (size_t i = 0; i < n; i++)
-        heed(streams, &notices[i]);
-    for (size_t i = 0; overflow && i < streams->n; i++)
-        refresh_badge(streams, &streams->online[i]);
     if (again)
         http_post(http_server_loop(streams->api->server, streams->loop_index), post);
 }
@@ -331,16 +455,25 @@ static bool make_notice(const struct exchange *ex, struct notice *notice)
 {
     switch (ex->op.kind) {
     case TIDINGS_OP_PUBLISH:
-        *notice = (struct notice){NOTICE_POST, ex->author_id, ex->post_id};
+        *notice = (struct notice){.kind = NOTICE_POST, .user = ex->author_id, .post = ex->post_id};
         return true;
     case TIDINGS_OP_DELETE:
-        *notice = (struct notice){NOTICE_DELETED, ex->author_id, 0};
+        *notice = (struct notice){.kind = NOTICE_DELETED, .user = ex->author_id};
+        return true;
+    case TIDINGS_OP_SCENE_PUBLISH:
+        *notice = (struct notice){.kind = NOTICE_SCENE,
+                                  .user = ex->author_id,
+                                  .post = ex->post_id,
+                                  .scene = ex->scene_id};
+        return true;
+    case TIDINGS_OP_NOTICES_MARK:
+        *notice = (struct notice){.kind = NOTICE_BELL, .user = ex->user_id};
         return true;
     case TIDINGS_OP_OPEN:
     case TIDINGS_OP_MARK_READ:
     case TIDINGS_OP_MARK_UNREAD:
     case TIDINGS_OP_UNFOLLOW:
-        *notice = (struct notice){NOTICE_USER, ex->user_id, 0};
+        *notice = (struct notice){.kind = NOTICE_USER, .user = ex->user_id};
         return true;
     default:
         return false;
@@ -362,12 +495,19 @@ void streams_tell(struct api *api, const struct exchange *ex)
 
 /* ---- Opening -------------------------------------------------------------------------------- */
 
+static uint32_t replay_limit(const struct streams *streams)
+{
+    uint64_t most = streams->api->config.settings.page_max;
+    return most < REPLAY_MAX ? (uint32_t)most : REPLAY_MAX;
+}
+
 /* Posts that came after the last event the client has seen, oldest first, as far back as a page
  * goes. */
 static void replay(struct streams *streams, struct watcher *watcher, uint64_t seen)
 {
-    struct tidings_op op = {
-        .kind = TIDINGS_OP_INBOX, .user_id = watcher->user, .u.feed.page.limit = REPLAY_MAX};
+    struct tidings_op op = {.kind = TIDINGS_OP_INBOX,
+                            .user_id = watcher->user,
+                            .u.feed.page.limit = replay_limit(streams)};
     if (ask(streams, &op))
         return;
     for (size_t i = streams->answer.u.feed.n; i--;) {
@@ -380,11 +520,30 @@ static void replay(struct streams *streams, struct watcher *watcher, uint64_t se
     }
 }
 
+/* Notifications likewise, those not read. Having no ids of their own they may come twice. */
+static void replay_notifications(struct streams *streams, struct watcher *watcher, uint64_t seen)
+{
+    struct tidings_op op = {.kind = TIDINGS_OP_NOTICES,
+                            .user_id = watcher->user,
+                            .u.page.limit = replay_limit(streams)};
+    if (ask(streams, &op))
+        return;
+    for (size_t i = streams->answer.u.notices.n; i--;) {
+        const struct tidings_notice *notice = &streams->answer.u.notices.rows[i];
+        if (notice->id <= seen || notice->is_read)
+            continue;
+        make_notification(streams, notice, streams->answer.u.notices.unread);
+        send_out(streams, watcher);
+    }
+}
+
 static void greet(struct streams *streams, struct watcher *watcher, uint64_t seen)
 {
     uint64_t total;
-    if (seen)
+    if (seen) {
         replay(streams, watcher, seen);
+        replay_notifications(streams, watcher, seen);
+    }
     if (!make_badge(streams, watcher->user, !seen, &total))
         return;
     send_out(streams, watcher);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The streams of those online. Each loop has its own, by user. When something changes what a user
- * would see, every loop is told; it looks up which of its users are concerned, counts their badges
- * anew and sends what changed. Nothing is polled, and a stream with nothing to hear costs nothing
+ * would see, every loop is told; it looks up which of its users are concerned, a bounded number in a
+ * turn, counts their badges or notifications anew and sends what changed. Nothing is polled, and a stream with nothing to hear costs nothing
  * but its memory.
  */
 #ifndef API_STREAMS_H

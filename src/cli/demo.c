@@ -39,6 +39,7 @@ static const struct {
      "It is right more often than my estimates.", 5},
     {4, TIDINGS_NOTE, "Route notes for the coast path", "Bring water. There is no shop for 14 km.",
      2},
+    {DEMO_READER, TIDINGS_STORY, "Letters from a cat 猫的来信", "It lives next door.", 1},
     {2, TIDINGS_NOTE, "This one will be gone soon", "A post that its author deletes again.", 1},
 };
 
@@ -86,6 +87,38 @@ static const struct {
     {1, 5, 3, "好，下个月再去。[img]https://example.org/summit.jpg[/img]", 25, {6}, {0}},
     {2, TOP, DEMO_READER, "I am in.", 60, {4}, {0}},
     {7, TOP, 3, "Twice a day, and never when you look.", 15, {5, 2}, {0}},
+};
+
+enum { MESSAGES = 4 };
+
+/* Scenes of the stories above, by their place there. */
+static const struct {
+    unsigned post;
+    int minutes_later;
+    const char *title;
+    const char *messages[MESSAGES];
+} scenes[] = {
+    {3,
+     10,
+     "The first evening",
+     {"Did you see it? The lighthouse.", "What about it?", "It is not where it was this morning.",
+      "[img]https://example.org/lighthouse.jpg[/img] Count the rocks."}},
+    {3,
+     300,
+     "Seven rocks",
+     {"I counted. Seven.", "Yesterday there were five between it and the shore.",
+      "Rocks do not move.", "No. They do not."}},
+    {3,
+     900,
+     "The keeper answers",
+     {"I rowed out and knocked.", "And?",
+      "He asked me what had taken the village so long to drift away."}},
+    {9,
+     5,
+     "The first letter",
+     {"Dear neighbour: your window sill is warm.", "But the flower pots keep the sun out. 🐈",
+      "[img]https://example.org/cat.jpg[/img][img]https://example.org/pot.jpg[/img]"}},
+    {9, 25, "第二封信", {"花盆挪开了，谢谢。", "现在请谈谈鱼的问题。"}},
 };
 
 static struct tidings_text text(const char *s)
@@ -182,6 +215,52 @@ static void fill_comments(struct demo *demo, size_t post, int64_t posted_ms)
     }
 }
 
+/* The reader has gone as far as the second message of this scene, and has heard of those before it. */
+enum { READ_TO = 1 };
+
+static void read_to(struct demo *demo, const struct tidings_scene *scene, int64_t at_ms)
+{
+    uint64_t id = scene->id, story = scene->story_id, message = scene->messages[1].id;
+    run(demo, (struct tidings_op){.kind = TIDINGS_OP_READING_SET,
+                                  .user_id = DEMO_READER,
+                                  .now_ms = at_ms,
+                                  .u.reading = {story, id, message, at_ms}});
+    run(demo,
+        (struct tidings_op){.kind = TIDINGS_OP_NOTICES, .user_id = DEMO_READER, .now_ms = at_ms});
+    uint64_t as_of = demo->answer.u.notices.as_of;
+    run(demo, (struct tidings_op){.kind = TIDINGS_OP_NOTICES_MARK,
+                                  .user_id = DEMO_READER,
+                                  .now_ms = at_ms,
+                                  .u.mark.up_to = as_of});
+}
+
+/* The scenes of a story, after two have subscribed to it: the reader, unless it is the reader's own. */
+static void fill_scenes(struct demo *demo, size_t post, int64_t posted_ms)
+{
+    uint64_t author = posts[post].author, story = demo->post_id;
+    const uint64_t subscribers[] = {author == DEMO_READER ? 3 : DEMO_READER, 2};
+    for (size_t i = 0; i < sizeof subscribers / sizeof *subscribers; i++)
+        run(demo, (struct tidings_op){.kind = TIDINGS_OP_SUBSCRIBE,
+                                      .user_id = subscribers[i],
+                                      .now_ms = posted_ms,
+                                      .u.post.post_id = story});
+    for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
+        int64_t at_ms = posted_ms + (int64_t)scenes[i].minutes_later * MINUTE_MS;
+        struct tidings_message messages[MESSAGES] = {0};
+        size_t n = 0;
+        if (scenes[i].post != post)
+            continue;
+        for (; n < MESSAGES && scenes[i].messages[n]; n++)
+            messages[n].text = text(scenes[i].messages[n]);
+        run(demo, (struct tidings_op){.kind = TIDINGS_OP_SCENE_PUBLISH,
+                                      .user_id = author,
+                                      .now_ms = at_ms,
+                                      .u.scene = {story, 0, text(scenes[i].title), messages, n}});
+        if (i == READ_TO && !demo->failed)
+            read_to(demo, &demo->answer.u.scene, at_ms + MINUTE_MS);
+    }
+}
+
 /* In the order of time, since ids are. */
 static void fill_posts(struct demo *demo)
 {
@@ -202,6 +281,8 @@ static void fill_posts(struct demo *demo)
                                           .u.post.post_id = id});
         fill_reactions(demo, i, at_ms + 5 * MINUTE_MS);
         fill_comments(demo, i, at_ms);
+        if (posts[i].kind == TIDINGS_STORY)
+            fill_scenes(demo, i, at_ms);
         if (i + 1 == n)
             run(demo, (struct tidings_op){.kind = TIDINGS_OP_DELETE,
                                           .user_id = posts[i].author,

@@ -102,6 +102,14 @@ static bool may_fail(enum tidings_op_kind kind, enum tidings_err err)
     case TIDINGS_OP_POST:
     case TIDINGS_OP_DELETE:
     case TIDINGS_OP_EDIT:
+    case TIDINGS_OP_SCENE_PUBLISH: /* stories, too, may be gone */
+    case TIDINGS_OP_SCENE_EDIT:
+    case TIDINGS_OP_SCENE_DELETE:
+    case TIDINGS_OP_SCENES:
+    case TIDINGS_OP_SUBSCRIBE:
+    case TIDINGS_OP_SUBSCRIBERS:
+        return err == TIDINGS_DELETED;
+    case TIDINGS_OP_REACT:
         return err == TIDINGS_DELETED;
     case TIDINGS_OP_MARK_READ:
     case TIDINGS_OP_MARK_UNREAD:

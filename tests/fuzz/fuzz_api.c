@@ -2,15 +2,15 @@
 /*
  * Any path, query and body, with a good token, through the whole API and a real engine. Without sockets: the core
  * of src/http is driven as net.c drives it. The input: a line `operation?query`, the rest is the body. Ids in the
- * operation's path are those of a post and a comment that exist. A line that begins with / is the path itself; one
+ * operation's path are those of a post, a comment, a story and a scene that exist. A line that begins with / is the path itself; one
  * that names no operation takes its first byte for one, so that the fuzzer finds its way from each to each.
  *
  * Checked besides memory: an answer comes, it is no 500, and what it says is JSON.
  */
 // sources: src/api/*.c src/auth/*.c src/base/*.c src/domain/*.c src/engine/*.c src/engine/local/*.c
 // sources: src/http/conn.c src/http/loop.c src/http/parser.c src/http/query.c src/http/request.c
-// sources: src/http/respond.c src/http/stream.c tests/fuzz/no_server.c
-// libs: -llmdb -lhttp_parser -ljansson -lcrypto -lpthread -lm
+// sources: src/http/respond.c src/http/stream.c src/push/address.c src/push/rules.c tests/fuzz/no_server.c
+// libs: -llmdb -lhttp_parser -ljansson -lcrypto -lcurl -lpthread -lm
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static const char secret[] = "a secret of at least thirty-two bytes";
 
 static struct {
     struct tidings *tidings;
-    uint64_t post_id, comment_id;
+    uint64_t post_id, comment_id, story_id, scene_id;
     struct api *api;
     struct http_config config;
     struct http_loop loop;
@@ -46,6 +46,23 @@ static void wake(struct http_loop *loop)
     sem_post(&world.woken);
 }
 
+static void make_story(struct tidings_answer *answer)
+{
+    static const struct tidings_message messages[] = {{0, {"m", 1}}, {0, {"[img]i[/img]", 12}}};
+    struct tidings_op op = {
+        .kind = TIDINGS_OP_PUBLISH, .user_id = 1, .u.publish = {TIDINGS_STORY, {"s", 1}, {"b", 1}}};
+    CHECK(!tidings_run(world.tidings, &op, answer));
+    world.story_id = answer->u.post.id;
+    op = (struct tidings_op){.kind = TIDINGS_OP_SUBSCRIBE, .user_id = 1};
+    op.u.post.post_id = world.story_id;
+    tidings_run(world.tidings, &op, answer); /* as long as there is room for more */
+    op = (struct tidings_op){.kind = TIDINGS_OP_SCENE_PUBLISH,
+                             .user_id = 1,
+                             .u.scene = {world.story_id, 0, {"t", 1}, messages, 2}};
+    CHECK(!tidings_run(world.tidings, &op, answer));
+    world.scene_id = answer->u.scene.id;
+}
+
 static void make_targets(void)
 {
     struct tidings_answer answer;
@@ -62,6 +79,7 @@ static void make_targets(void)
     op.u.comment.body = (struct tidings_text){"c", 1};
     CHECK(!tidings_run(world.tidings, &op, &answer));
     world.comment_id = answer.u.comment.id;
+    make_story(&answer);
     tidings_answer_release(&answer);
 }
 
@@ -72,6 +90,7 @@ static void open_engine(struct api_config *config)
     tidings_options_init(&options);
     options.dir = mkdtemp(dir);
     options.settings.map_mb = 256;
+    options.durability = TIDINGS_DURABLE_SECOND; /* more inputs in the same time */
     CHECK(options.dir && !tidings_open(&options, &world.tidings, NULL));
     config->tidings = world.tidings;
     config->settings = options.settings;
@@ -86,8 +105,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     struct keys *keys = keys_new();
     CHECK(keys && !keys_add_secrets(keys, secret, &note));
     CHECK(jwt_sign_hs256(keys, 1, JWT_ROLE_ADMIN, (int64_t)time(NULL), 86400, world.token));
+    const char *wrong;
     struct api_config config = {
         .keys = keyring_new(keys),
+        .rules = push_rules_new("127.0.0.1:8080,gateway.internal", &wrong),
         .seal_secret = secret,
         .seal_secret_n = sizeof secret - 1,
         .threads = 1,
@@ -95,7 +116,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     };
     open_engine(&config);
     world.api = api_new(&config);
-    CHECK(world.api && config.keys);
+    CHECK(world.api && config.keys && config.rules);
     http_config_init(&world.config);
     world.config.handler = api_handle;
     world.config.ctx = world.api;
@@ -136,6 +157,26 @@ static const struct route *named_route(const char *line, size_t n, size_t *used)
     return &routes[(n ? (uint8_t)*line : 0) % n_routes];
 }
 
+/* What stands for {name}, where `pattern` is. */
+static void put_parameter(struct buf *request, const char *pattern)
+{
+    const struct {
+        const char *name;
+        uint64_t id;
+    } known[] = {
+        {"{post_id}", world.post_id},   {"{comment_id}", world.comment_id},
+        {"{story_id}", world.story_id}, {"{scene_id}", world.scene_id},
+        {"{tag}", world.story_id},
+    };
+    uint64_t id = 1;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strncmp(pattern, known[i].name, strlen(known[i].name)))
+            id = known[i].id;
+    if (!strncmp(pattern, "{tag}", 5))
+        buf_literal(request, "story:");
+    buf_u64(request, id);
+}
+
 static void put_path(struct buf *request, const char *pattern)
 {
     for (; *pattern; pattern++) {
@@ -143,10 +184,7 @@ static void put_path(struct buf *request, const char *pattern)
             buf_char(request, *pattern);
             continue;
         }
-        uint64_t id = !strncmp(pattern, "{post_id}", 9)       ? world.post_id
-                      : !strncmp(pattern, "{comment_id}", 12) ? world.comment_id
-                                                              : 1;
-        buf_u64(request, id);
+        put_parameter(request, pattern);
         pattern = strchr(pattern, '}');
     }
     buf_char(request, '?');

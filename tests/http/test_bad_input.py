@@ -12,7 +12,10 @@ WITH_BODY = [("POST", "/v1/relation/follow", {"user_id": 5}), ("POST", "/v1/rela
              ("PUT", "/v1/users/me", {"name": "n"}), ("POST", "/v1/posts", {"kind": "note", "title": "t"}),
              ("PATCH", "/v1/posts/POST", {"title": "t"}), ("POST", "/v1/inbox/mark-read", {"post_ids": [5]}),
              ("POST", "/v1/inbox/mark-unread", {"post_ids": [5]}), ("POST", "/v1/admin/verify", {"repair": False}),
-             ("POST", "/v1/posts/POST/comments", {"body": "c"})]
+             ("POST", "/v1/posts/POST/comments", {"body": "c"}),
+             ("POST", "/v1/stories/STORY/scenes", {"title": "t", "messages": []}),
+             ("PATCH", "/v1/scenes/SCENE", {"title": "t"}), ("PUT", "/v1/reading/STORY", {"scene_id": 5}),
+             ("POST", "/v1/notifications/mark-read", {"ids": [5]}), ("PUT", "/v1/settings", {"story_updates": True})]
 
 MALFORMED = [
     b"", b" ", b"{", b"}", b"{}}", b"[]", b"null", b"true", b"7", b"\"text\"", b"{\"a\":}", b"{\"a\" 1}", b"{'a':1}",
@@ -35,6 +38,10 @@ def actor_for(server, path):
 
 
 def target(server, actor, path):
+    if "STORY" in path:
+        path = path.replace("STORY", str(actor.story()))
+    if "SCENE" in path:
+        path = path.replace("SCENE", str(actor.scene(actor.story())["id"]))
     return path.replace("POST", str(actor.publish()["id"])) if "POST" in path else path
 
 
@@ -134,7 +141,8 @@ def test_status_needs_a_user(server):
 
 
 LISTS = ["/v1/relation/following", "/v1/relation/followers", "/v1/users/5/posts", "/v1/inbox", "/v1/history",
-         "/v1/posts/POST/likes", "/v1/posts/POST/comments", "/v1/me/likes", "/v1/me/favs", "/v1/hot"]
+         "/v1/posts/POST/likes", "/v1/posts/POST/comments", "/v1/me/likes", "/v1/me/favs", "/v1/hot",
+         "/v1/stories/STORY/scenes", "/v1/subscriptions", "/v1/reading", "/v1/notifications"]
 
 
 @pytest.mark.parametrize("path", LISTS)

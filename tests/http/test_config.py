@@ -187,6 +187,12 @@ def test_dev_has_a_community_and_prints_a_token(tmp_path):
             rows = client.request("GET", path, headers=headers).json["items"]
             assert {row["status"] for row in rows} == {"visible", "hidden"} and rows[0]["stats"]["reply_count"]
             assert all(row["created_at"] < inbox["items"][0]["created_at"] for row in rows), "at their time"
+            reading = client.request("GET", "/v1/reading", headers=headers).json["items"]
+            scene = client.request("GET", f"/v1/scenes/{reading[0]['scene_id']}", headers=headers).json
+            assert reading[0]["message_id"] in [message["id"] for message in scene["messages"]]
+            told = client.request("GET", "/v1/notifications", headers=headers).json
+            assert 0 < told["unread"] < len(told["items"])
+            assert client.request("GET", "/v1/subscriptions", headers=headers).json["items"]
             admin = client.request("GET", "/v1/admin/status", headers=headers)
             assert admin.status == 403, "a user, no more"
     finally:

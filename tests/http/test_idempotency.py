@@ -40,7 +40,15 @@ def test_the_first_answer_is_given_even_where_the_world_has_moved(server):
     assert ann.get("/relation/counter")["following"] == 0, "nothing was done again"
 
 
-@pytest.mark.parametrize("operation", ["follow", "unfollow", "publish", "open", "mark-read", "mark-unread", "comment"])
+def told(reader, author):
+    """A notification of the reader's."""
+    story = author.story()
+    reader.subscribe(story)
+    return author.scene(story)["id"]
+
+
+@pytest.mark.parametrize("operation", ["follow", "unfollow", "publish", "open", "mark-read", "mark-unread", "comment",
+                                       "scene", "mark-notifications"])
 def test_every_post_that_changes_something(server, operation):
     ann, bob = server.users(2)
     ann.follow(bob)
@@ -55,6 +63,8 @@ def test_every_post_that_changes_something(server, operation):
         "mark-read": ("/inbox/mark-read", {"post_ids": [post]}),
         "mark-unread": ("/inbox/mark-unread", {"post_ids": [other]}),
         "comment": (f"/posts/{post}/comments", {"body": "once"}),
+        "scene": (f"/stories/{ann.story()}/scenes", {"title": "once", "messages": ["m"]}),
+        "mark-notifications": ("/notifications/mark-read", {"ids": [told(ann, bob)]}),
     }[operation]
     headers = key()
     first = ann.send("POST", "/v1" + path, body, headers)
@@ -76,6 +86,8 @@ def another(body):
         changed["title"] = "another"
     elif "body" in changed:
         changed["body"] = "another"
+    elif "ids" in changed:
+        changed["ids"] = changed["ids"] * 2
     else:
         changed["post_ids"] = changed["post_ids"] * 2
     return changed

@@ -6,15 +6,8 @@ import threading
 import time
 
 from support.client import Client, connect, exchange, read_answers
-from support.metrics import Metrics
+from support.metrics import scrape
 from support.server import tidings, wait_until
-
-
-def scrape(server):
-    with server.client() as client:
-        answer = client.request("GET", "/metrics")
-    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
-    return Metrics(answer.body.decode())
 
 
 # ---- Health -------------------------------------------------------------------------------------

@@ -17,23 +17,34 @@ BODIES = {
     "markUnread": lambda w: {"post_ids": [w["post"]]},
     "backup": lambda w: {"name": "b"},
     "createComment": lambda w: {"body": "c"},
+    "publishScene": lambda w: {"title": "t", "messages": []},
+    "editScene": lambda w: {"title": "edited"},
+    "setReading": lambda w: {"scene_id": w["scene"]},
+    "markNotifications": lambda w: {"ids": [w["scene"]]},
+    "setSettings": lambda w: {"story_updates": True},
+    "setWebhook": lambda w: WEBHOOK,
 }
+WEBHOOK = {"url": "https://push.example.org/", "secret": "a secret of some length"}
 QUERIES = {"relationStatus": "?user_id=5"}
 WHO = ["no token", "bad token", "user", "other user", "service", "service for user", "admin", "user for other",
        "admin for other"]
 
 # What a right token is still refused for, by the state of the world below: the author of the post
-# and of the comment is `user`; the post is in the inbox of `reader`, whom the service acts for.
-OWNER_ONLY = {"editPost": {"user"}, "deletePost": {"user", "admin"}, "deleteComment": {"user", "admin"}}
-READER_ONLY = {"markRead", "markUnread"}
+# and of the comment is `user`; the post is in the inbox of `reader`, whom the service acts for. So with the story.
+OWNER_ONLY = {"editPost": {"user"}, "deletePost": {"user", "admin"}, "deleteComment": {"user", "admin"},
+              "publishScene": {"user"}, "editScene": {"user"}, "deleteScene": {"user", "admin"}}
+READER_ONLY = {"markRead", "markUnread", "markNotifications"}
 
 
 def world(server):
-    """A post of a user, delivered to a reader, with a comment."""
+    """A post of a user, delivered to a reader, with a comment; a story that the reader subscribes to, with a scene."""
     author, reader = server.user(), server.user()
     reader.follow(author)
     post = author.publish()["id"]
-    return {"author": author, "reader": reader, "post": post, "comment": author.comment(post)["id"]}
+    story = author.story()
+    reader.subscribe(story)
+    return {"author": author, "reader": reader, "post": post, "comment": author.comment(post)["id"], "story": story,
+            "scene": author.scene(story)["id"]}
 
 
 def headers_of(who, w, server):
@@ -82,7 +93,10 @@ def expected(route, who):
 def test_matrix(server, route, who):
     name = route["operation"]
     w = world(server)
-    path = route["path"].format(user_id=w["author"].id, post_id=w["post"], comment_id=w["comment"])
+    path = route["path"].format(user_id=w["author"].id, post_id=w["post"], comment_id=w["comment"],
+                                story_id=w["story"], scene_id=w["scene"], tag=f"story:{w['story']}", name="matrix")
+    if "{name}" in route["path"]:
+        server.admin().expect(200, "PUT", "/v1/admin/webhooks/matrix", WEBHOOK)
     path += QUERIES.get(name, "")
     headers = headers_of(who, w, server)
     if name == "stream" and expected(route, who) == 200:
@@ -103,6 +117,8 @@ def test_matrix(server, route, who):
         post = actor.get(f"/posts/{w['post']}")
         assert post["title"] == "A title", "refused, and nothing done"
         assert post["stats"] == {"like_count": 0, "fav_count": 0, "comment_count": 1, "hot_score": 5}
+        scenes = actor.get(f"/stories/{w['story']}/scenes")["items"]
+        assert [scene["title"] for scene in scenes] == ["A scene"] and actor.unread() == 1
 
 
 def test_service_acts_for_exactly_the_user_named(server):

@@ -4,13 +4,14 @@ import pytest
 from support.client import with_query
 
 LISTS = ["/relation/following", "/relation/followers", "/users/{author}/posts", "/inbox", "/history",
-         "/posts/{post}/likes", "/posts/{post}/comments", "/comments/{comment}/likes", "/me/likes", "/me/favs", "/hot"]
+         "/posts/{post}/likes", "/posts/{post}/comments", "/comments/{comment}/likes", "/me/likes", "/me/favs", "/hot",
+         "/stories/{story}/scenes", "/subscriptions", "/reading", "/notifications"]
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 
 def fill(server):
     """A user with two rows in every list, and an author."""
-    ann, bob, cem = server.users(3)
+    ann, bob, cem, dan = server.users(4)
     for other in (bob, cem):
         ann.follow(other)
         other.follow(ann)
@@ -23,6 +24,12 @@ def fill(server):
         bob.react(path)
     for path in (f"/posts/{posts[1]}/like", f"/posts/{posts[0]}/fav", f"/posts/{posts[1]}/fav"):
         ann.react(path)
+    for _ in range(2):
+        story = dan.story()
+        ann.subscribe(story)
+        ann.read_to(story)
+        for _ in range(2):
+            dan.scene(story)
     return ann, bob
 
 
@@ -30,8 +37,9 @@ def cursors(actor, author):
     found = {}
     post = actor.rows("/me/favs")[-1]["id"]
     comment = actor.rows("/me/likes", target="comment")[0]["id"]
+    story = actor.rows("/subscriptions")[0]["story_id"]
     for path in LISTS:
-        path = path.format(author=author.id, post=post, comment=comment)
+        path = path.format(author=author.id, post=post, comment=comment, story=story)
         found[path] = actor.get(path, limit=1)["next_cursor"]
         assert found[path]
     return found
@@ -92,6 +100,20 @@ def test_as_of_is_no_cursor_and_a_cursor_no_as_of(server):
     for path, cursor in cursors(ann, bob).items():
         refuse(ann, path, as_of)
         ann.refused(400, "invalid", "POST", "/v1/inbox/mark-read", {"up_to": cursor}, field="up_to")
+
+
+def test_the_as_of_of_notifications_is_their_own(server):
+    ann, _ = fill(server)
+    eve, _ = fill(server)
+    as_of = ann.get("/notifications")["as_of"]
+    path = "/v1/notifications/mark-read"
+    eve.refused(400, "invalid", "POST", path, {"up_to": as_of}, field="up_to")
+    ann.refused(400, "invalid", "POST", "/v1/inbox/mark-read", {"up_to": as_of}, field="up_to")
+    ann.refused(400, "invalid", "POST", path, {"up_to": ann.get("/inbox")["as_of"]}, field="up_to")
+    for i in range(len(as_of)):
+        changed = as_of[:i] + ALPHABET[(ALPHABET.index(as_of[i]) + 1) % 64] + as_of[i + 1:]
+        ann.refused(400, "invalid", "POST", path, {"up_to": changed}, field="up_to")
+    assert ann.unread() == 4
 
 
 def test_foreign_and_changed_as_of(server):

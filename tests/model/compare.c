@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "compare.h"
 
+#include "compare_parts.h"
+
 #include <inttypes.h>
 #include <string.h>
 
-struct diff {
-    struct report *report;
-    size_t differences;
-    const char *list; /* "rows" or NULL */
-    size_t row;
-};
-
-/* Begins a line about a field; false if enough has been said. */
-static bool differs(struct diff *diff, const char *field)
+bool differs(struct diff *diff, const char *field)
 {
     if (++diff->differences > 8)
         return false;
@@ -23,27 +17,27 @@ static bool differs(struct diff *diff, const char *field)
     return true;
 }
 
-static void same_u64(struct diff *diff, const char *field, uint64_t want, uint64_t got)
+void same_u64(struct diff *diff, const char *field, uint64_t want, uint64_t got)
 {
     if (want != got && differs(diff, field))
         report_add(diff->report, "expected %" PRIu64 ", got %" PRIu64 "\n", want, got);
 }
 
-static void same_i64(struct diff *diff, const char *field, int64_t want, int64_t got)
+void same_i64(struct diff *diff, const char *field, int64_t want, int64_t got)
 {
     if (want != got && differs(diff, field))
         report_add(diff->report, "expected %" PRId64 ", got %" PRId64 "\n", want, got);
 }
 
-static void same_bool(struct diff *diff, const char *field, bool want, bool got)
+void same_bool(struct diff *diff, const char *field, bool want, bool got)
 {
     if (want != got && differs(diff, field))
         report_add(diff->report, "expected %s, got %s\n", want ? "true" : "false",
                    got ? "true" : "false");
 }
 
-static void same_text(struct diff *diff, const char *field, struct tidings_text want,
-                      struct tidings_text got)
+void same_text(struct diff *diff, const char *field, struct tidings_text want,
+               struct tidings_text got)
 {
     if (got.p != NULL && want.n == got.n && memcmp(want.p, got.p, want.n) == 0)
         return;
@@ -67,17 +61,19 @@ static void same_post(struct diff *diff, const struct tidings_post *want,
     same_text(diff, "post.body", want->body, got->body);
     same_i64(diff, "post.created_at", want->created_at, got->created_at);
     same_i64(diff, "post.edited_at", want->edited_at, got->edited_at);
+    same_counts(diff, &want->counts, &got->counts);
+    same_bool(diff, "post.liked", want->liked, got->liked);
+    same_bool(diff, "post.faved", want->faved, got->faved);
 }
 
-/* How many rows both have; the list goes on in both or in neither. */
-static size_t same_length(struct diff *diff, size_t want, size_t got)
+size_t same_length(struct diff *diff, size_t want, size_t got)
 {
     same_u64(diff, "number of rows", want, got);
     diff->list = "rows";
     return want < got ? want : got;
 }
 
-static void same_end(struct diff *diff, struct tidings_cursor want, struct tidings_cursor got)
+void same_end(struct diff *diff, struct tidings_cursor want, struct tidings_cursor got)
 {
     diff->list = NULL;
     same_bool(diff, "the list goes on", want.a != 0 || want.b != 0, got.a != 0 || got.b != 0);
@@ -108,8 +104,8 @@ static void same_feed(struct diff *diff, const struct tidings_op *op,
         same_u64(diff, "total", want->total, got->u.feed.total);
 }
 
-static void same_users(struct diff *diff, const struct model_answer *want,
-                       const struct tidings_answer *got)
+void same_users(struct diff *diff, const struct model_answer *want,
+                const struct tidings_answer *got)
 {
     size_t n = same_length(diff, want->n, got->u.users.n);
 
@@ -176,12 +172,14 @@ static void same_events(struct diff *diff, const struct model_answer *want,
         same_u64(diff, "target_id", a->target_id, b->target_id);
         same_u64(diff, "author_id", a->author_id, b->author_id);
         same_i64(diff, "delta", a->delta, b->delta);
+        same_u64(diff, "post_id", a->post_id, b->post_id);
+        same_u64(diff, "reaction", a->reaction, b->reaction);
     }
     diff->list = NULL;
 }
 
-static void same_among(struct diff *diff, const struct model_answer *want,
-                       const struct tidings_answer *got)
+void same_among(struct diff *diff, const struct model_answer *want,
+                const struct tidings_answer *got)
 {
     size_t n = same_length(diff, want->n, got->u.among.n);
 
@@ -196,10 +194,10 @@ static void same_counters(struct diff *diff, const struct model_answer *want,
     same_u64(diff, "following", want->count_following, got->u.counters.following);
     same_u64(diff, "followers", want->count_followers, got->u.counters.followers);
     same_u64(diff, "posts", want->count_posts, got->u.counters.posts);
-    same_u64(diff, "liked_posts", 0, got->u.counters.liked_posts);
-    same_u64(diff, "faved_posts", 0, got->u.counters.faved_posts);
-    same_u64(diff, "likes_received", 0, got->u.counters.likes_received);
-    same_u64(diff, "favs_received", 0, got->u.counters.favs_received);
+    same_u64(diff, "liked_posts", want->count_liked, got->u.counters.liked_posts);
+    same_u64(diff, "faved_posts", want->count_faved, got->u.counters.faved_posts);
+    same_u64(diff, "likes_received", want->count_likes_received, got->u.counters.likes_received);
+    same_u64(diff, "favs_received", want->count_favs_received, got->u.counters.favs_received);
 }
 
 static void same_relation(struct diff *diff, const struct model_answer *want,
@@ -271,6 +269,46 @@ static void same_success(struct diff *diff, const struct tidings_op *op,
     case TIDINGS_OP_EVENTS:
         same_events(diff, want, got);
         break;
+    case TIDINGS_OP_SCENE_PUBLISH:
+    case TIDINGS_OP_SCENE_EDIT:
+    case TIDINGS_OP_SCENE_DELETE:
+    case TIDINGS_OP_SCENES:
+    case TIDINGS_OP_SCENE:
+    case TIDINGS_OP_READING_SET:
+    case TIDINGS_OP_READING_DELETE:
+    case TIDINGS_OP_READING_CLEAR:
+    case TIDINGS_OP_READING:
+    case TIDINGS_OP_SUBSCRIBE:
+    case TIDINGS_OP_UNSUBSCRIBE:
+    case TIDINGS_OP_SUBSCRIPTIONS:
+    case TIDINGS_OP_SUBSCRIBERS:
+    case TIDINGS_OP_SUBSCRIBERS_AMONG:
+    case TIDINGS_OP_PREFERENCES:
+    case TIDINGS_OP_PREFERENCES_SET:
+    case TIDINGS_OP_NOTICES:
+    case TIDINGS_OP_NOTICES_MARK:
+        same_story(diff, op, want, got);
+        break;
+    case TIDINGS_OP_REACT:
+    case TIDINGS_OP_UNREACT:
+    case TIDINGS_OP_COMMENT:
+    case TIDINGS_OP_COMMENT_HIDE:
+    case TIDINGS_OP_COMMENT_RESTORE:
+    case TIDINGS_OP_REACTORS:
+    case TIDINGS_OP_REACTED:
+    case TIDINGS_OP_COMMENTS:
+    case TIDINGS_OP_STATS:
+    case TIDINGS_OP_HOT:
+        same_interaction(diff, op, want, got);
+        break;
+    /* Not asked for here. */
+    case TIDINGS_OP_WEBHOOK_SET:
+    case TIDINGS_OP_WEBHOOK_DELETE:
+    case TIDINGS_OP_WEBHOOK_RETRY:
+    case TIDINGS_OP_WEBHOOK_REPORT:
+    case TIDINGS_OP_WEBHOOKS:
+    case TIDINGS_OP_WEBHOOK:
+    case TIDINGS_OP_COMMENT_DELETE:
     case TIDINGS_OP_DELETE:
     case TIDINGS_OP_HISTORY_DELETE:
     case TIDINGS_OP_HISTORY_CLEAR:

@@ -3,42 +3,6 @@
 
 #include <string.h>
 
-/*
- * Moods: an even mix seldom leads anywhere, so for a while one thing is done much more than others:
- * an author publishes hundreds of posts, a fan reads hundreds, everybody follows and unfollows.
- */
-enum mood { MOOD_MIXED, MOOD_PUBLISH, MOOD_READ, MOOD_RELATE, MOOD_DELETE, MOOD_LOOK, MOODS };
-
-#define OP(name) [TIDINGS_OP_##name]
-
-static const unsigned char weights[MOODS][TIDINGS_OP_COUNT] = {
-    [MOOD_MIXED] = {OP(FANS_AMONG) = 2,  OP(FOLLOW) = 12,        OP(UNFOLLOW) = 5,
-                    OP(PROFILE_SET) = 3, OP(PUBLISH) = 16,       OP(EDIT) = 4,
-                    OP(DELETE) = 4,      OP(OPEN) = 12,          OP(MARK_READ) = 10,
-                    OP(MARK_UNREAD) = 6, OP(HISTORY_DELETE) = 3, OP(HISTORY_CLEAR) = 1,
-                    OP(STATUS) = 2,      OP(FOLLOWING) = 3,      OP(FOLLOWERS) = 3,
-                    OP(COUNTERS) = 2,    OP(PROFILE) = 2,        OP(POST) = 3,
-                    OP(AUTHOR_PAGE) = 6, OP(INBOX) = 10,         OP(BADGE) = 3,
-                    OP(UNREAD) = 4,      OP(HISTORY) = 5,        OP(EVENTS) = 4},
-    [MOOD_PUBLISH] = {OP(FOLLOW) = 3, OP(UNFOLLOW) = 2, OP(PUBLISH) = 80, OP(EDIT) = 2,
-                      OP(DELETE) = 4, OP(OPEN) = 3, OP(MARK_READ) = 4, OP(AUTHOR_PAGE) = 2,
-                      OP(INBOX) = 4, OP(BADGE) = 2, OP(UNREAD) = 1},
-    [MOOD_READ] = {OP(FOLLOW) = 1, OP(UNFOLLOW) = 1, OP(PUBLISH) = 6, OP(DELETE) = 1, OP(OPEN) = 45,
-                   OP(MARK_READ) = 20, OP(MARK_UNREAD) = 8, OP(HISTORY_DELETE) = 3,
-                   OP(HISTORY_CLEAR) = 1, OP(AUTHOR_PAGE) = 4, OP(INBOX) = 8, OP(UNREAD) = 2,
-                   OP(HISTORY) = 5},
-    [MOOD_RELATE] = {OP(FOLLOW) = 55, OP(UNFOLLOW) = 20, OP(PUBLISH) = 15, OP(STATUS) = 3,
-                     OP(FOLLOWING) = 8, OP(FOLLOWERS) = 8, OP(COUNTERS) = 2, OP(INBOX) = 4,
-                     OP(UNREAD) = 4},
-    [MOOD_DELETE] = {OP(PUBLISH) = 20, OP(EDIT) = 8, OP(DELETE) = 25, OP(OPEN) = 12,
-                     OP(MARK_READ) = 10, OP(MARK_UNREAD) = 8, OP(HISTORY) = 4, OP(POST) = 4,
-                     OP(AUTHOR_PAGE) = 6, OP(INBOX) = 8, OP(UNREAD) = 3, OP(UNFOLLOW) = 3,
-                     OP(FOLLOW) = 3},
-    [MOOD_LOOK] = {OP(PUBLISH) = 8, OP(FOLLOW) = 4, OP(UNFOLLOW) = 4, OP(OPEN) = 5, OP(DELETE) = 2,
-                   OP(MARK_READ) = 4, OP(FOLLOWING) = 10, OP(FOLLOWERS) = 10, OP(AUTHOR_PAGE) = 18,
-                   OP(INBOX) = 25, OP(HISTORY) = 12, OP(EVENTS) = 8},
-};
-
 /* ---- The world ----------------------------------------------------------------------------- */
 
 void generator_init(struct generator *g, struct recording *recording, uint64_t seed, size_t users)
@@ -46,6 +10,7 @@ void generator_init(struct generator *g, struct recording *recording, uint64_t s
     memset(g, 0, sizeof *g);
     rng_seed(&g->rng, seed);
     g->recording = recording;
+    g->large_body_every = 300;
     recording->seed = seed;
     generate_settings(g);
     generate_users(g, users);
@@ -62,7 +27,7 @@ static uint64_t some_author(struct generator *g)
     return g->recording->user_ids[rng_below(&g->rng, g->n_authors)];
 }
 
-static uint64_t some_user(struct generator *g)
+uint64_t some_user(struct generator *g)
 {
     if (rng_percent(&g->rng, 40))
         return g->focus_fan;
@@ -104,6 +69,7 @@ static void change_mood(struct generator *g)
     g->focus_author = g->recording->user_ids[rng_below(&g->rng, g->n_authors)];
     g->focus_fan = g->recording->user_ids[rng_below(&g->rng, g->recording->n_users)];
     g->standstill = rng_percent(&g->rng, 30);
+    g->has_focus_post = g->has_focus_comment = false;
 }
 
 static void move_clock(struct generator *g)
@@ -153,8 +119,7 @@ static void count_write(struct generator *g)
 
 /* ---- Arguments ----------------------------------------------------------------------------- */
 
-/* A post as the viewer might meet it: mostly a late one; any at all, or one in their inbox. */
-static struct ref some_post(struct generator *g, struct run *run, uint64_t viewer, bool any)
+struct ref some_post(struct generator *g, struct run *run, uint64_t viewer, bool any)
 {
     const struct model *model = &run->model;
     struct model_user *user = model_user(&run->model, viewer);
@@ -238,7 +203,7 @@ static void mark_arguments(struct generator *g, struct run *run, struct step *st
         step->posts[rng_below(&g->rng, n)] = some_post(g, run, step->op.user_id, true);
 }
 
-static void page_arguments(struct generator *g, struct step *step)
+void page_arguments(struct generator *g, struct step *step)
 {
     struct tidings_page *page = op_page(&step->op);
     uint64_t most = g->recording->settings.page_max;
@@ -249,9 +214,13 @@ static void page_arguments(struct generator *g, struct step *step)
         /* Another page of a list, or the first one of the next list in its place. */
         if (list->number != 0 && rng_percent(&g->rng, 85)) {
             step->op = list->op;
+            step->post = list->post;
+            step->parent = list->parent;
         } else {
             list->number += list->number == 0 && slot != 0 ? (uint32_t)slot : LISTS;
             list->op = step->op;
+            list->post = step->post;
+            list->parent = step->parent;
             step->list_begins = true;
         }
         step->list = list->number;
@@ -290,7 +259,7 @@ static void feed_arguments(struct generator *g, struct step *step)
 }
 
 /* Any users, each once, in order. */
-static void among_arguments(struct generator *g, struct step *step)
+void among_arguments(struct generator *g, struct step *step)
 {
     size_t n = g->recording->n_users;
     uint64_t *ids = recording_room(g->recording, n * sizeof *ids);
@@ -403,6 +372,46 @@ static void arguments(struct generator *g, struct run *run, struct step *step)
     case TIDINGS_OP_HISTORY:
         page_arguments(g, step);
         break;
+    case TIDINGS_OP_SCENE_PUBLISH:
+    case TIDINGS_OP_SCENE_EDIT:
+    case TIDINGS_OP_SCENE_DELETE:
+    case TIDINGS_OP_SCENES:
+    case TIDINGS_OP_SCENE:
+    case TIDINGS_OP_READING_SET:
+    case TIDINGS_OP_READING_DELETE:
+    case TIDINGS_OP_READING_CLEAR:
+    case TIDINGS_OP_READING:
+    case TIDINGS_OP_SUBSCRIBE:
+    case TIDINGS_OP_UNSUBSCRIBE:
+    case TIDINGS_OP_SUBSCRIPTIONS:
+    case TIDINGS_OP_SUBSCRIBERS:
+    case TIDINGS_OP_SUBSCRIBERS_AMONG:
+    case TIDINGS_OP_PREFERENCES:
+    case TIDINGS_OP_PREFERENCES_SET:
+    case TIDINGS_OP_NOTICES:
+    case TIDINGS_OP_NOTICES_MARK:
+        generate_story(g, run, step);
+        break;
+    case TIDINGS_OP_REACT:
+    case TIDINGS_OP_UNREACT:
+    case TIDINGS_OP_COMMENT:
+    case TIDINGS_OP_COMMENT_DELETE:
+    case TIDINGS_OP_COMMENT_HIDE:
+    case TIDINGS_OP_COMMENT_RESTORE:
+    case TIDINGS_OP_REACTORS:
+    case TIDINGS_OP_REACTED:
+    case TIDINGS_OP_COMMENTS:
+    case TIDINGS_OP_STATS:
+    case TIDINGS_OP_HOT:
+        generate_interaction(g, run, step);
+        break;
+    /* Not asked for here. */
+    case TIDINGS_OP_WEBHOOK_SET:
+    case TIDINGS_OP_WEBHOOK_DELETE:
+    case TIDINGS_OP_WEBHOOK_RETRY:
+    case TIDINGS_OP_WEBHOOK_REPORT:
+    case TIDINGS_OP_WEBHOOKS:
+    case TIDINGS_OP_WEBHOOK:
     case TIDINGS_OP_HISTORY_CLEAR:
     case TIDINGS_OP_BADGE:
     case TIDINGS_OP_UNREAD:
@@ -412,22 +421,6 @@ static void arguments(struct generator *g, struct run *run, struct step *step)
 }
 
 /* ---- Steps --------------------------------------------------------------------------------- */
-
-static enum tidings_op_kind some_kind(struct generator *g)
-{
-    unsigned sum = 0;
-    unsigned at;
-
-    for (int i = 0; i < TIDINGS_OP_COUNT; i++)
-        sum += weights[g->mood][i];
-    at = (unsigned)rng_below(&g->rng, sum);
-    for (int i = 0; i < TIDINGS_OP_COUNT; i++) {
-        if (at < weights[g->mood][i])
-            return (enum tidings_op_kind)i;
-        at -= weights[g->mood][i];
-    }
-    return TIDINGS_OP_BADGE;
-}
 
 static enum tidings_role some_role(struct generator *g)
 {
@@ -441,24 +434,33 @@ static enum tidings_role some_role(struct generator *g)
 static bool gives_as_of(enum tidings_op_kind kind)
 {
     return kind == TIDINGS_OP_AUTHOR_PAGE || kind == TIDINGS_OP_INBOX || kind == TIDINGS_OP_BADGE ||
-           kind == TIDINGS_OP_UNREAD;
+           kind == TIDINGS_OP_UNREAD || kind == TIDINGS_OP_NOTICES;
+}
+
+/* To when a token comes back. */
+static void aim_at_token(struct generator *g, int64_t full_at, uint64_t burst, uint64_t refill_ms)
+{
+    aim_clock(g, full_at + (int64_t)refill_ms - (int64_t)(refill_ms * burst));
 }
 
 /* At a moment that matters to the operation: a token comes back, an event goes. */
 static void aim(struct generator *g, struct run *run, const struct step *step)
 {
-    const struct tidings_settings *settings = &g->recording->settings;
+    const struct tidings_settings *s = &g->recording->settings;
     const struct model *model = &run->model;
-    int64_t refill = (int64_t)settings->follow_refill_ms;
+    const struct model_user *user = model_user(&run->model, step->op.user_id);
 
     if (!rng_percent(&g->rng, 15))
         return;
     if (step->op.kind == TIDINGS_OP_FOLLOW || step->op.kind == TIDINGS_OP_UNFOLLOW)
-        aim_clock(g, model_user(&run->model, step->op.user_id)->full_at + refill -
-                         refill * (int64_t)settings->follow_burst);
+        aim_at_token(g, user->full_at, s->follow_burst, s->follow_refill_ms);
+    if (step->op.kind == TIDINGS_OP_REACT || step->op.kind == TIDINGS_OP_UNREACT)
+        aim_at_token(g, user->react_full_at, s->react_burst, s->react_refill_ms);
+    if (step->op.kind == TIDINGS_OP_COMMENT)
+        aim_at_token(g, user->comment_full_at, s->comment_burst, s->comment_refill_ms);
     if (step->op.kind == TIDINGS_OP_EVENTS && model->n_events > 0)
         aim_clock(g, model->events[rng_below(&g->rng, model->n_events)].happened_at +
-                         (int64_t)settings->event_days * 86400000);
+                         (int64_t)s->event_days * 86400000);
 }
 
 /* When the last answer that was remembered for the user is forgotten. */
@@ -504,16 +506,16 @@ static void make_once(struct generator *g, struct run *run, struct step *step)
 
 static void make_op(struct generator *g, struct run *run, struct step *step)
 {
-    step->op.kind = some_kind(g);
+    step->op.kind = generate_kind(g);
     step->op.role = some_role(g);
     step->op.user_id = some_user(g);
     step->by_clock = rng_percent(&g->rng, 10);
     move_clock(g);
     arguments(g, run, step);
     aim(g, run, step);
-    if (step->op.kind <= TIDINGS_OP_HISTORY_CLEAR && rng_percent(&g->rng, 8))
+    if (model_op_writes(step->op.kind) && rng_percent(&g->rng, 8))
         make_once(g, run, step);
-    if (step->op.kind <= TIDINGS_OP_HISTORY_CLEAR)
+    if (model_op_writes(step->op.kind))
         count_write(g);
     if (gives_as_of(step->op.kind) && rng_percent(&g->rng, 40))
         step->keep_as_of = (uint32_t)rng_between(&g->rng, 1, SLOTS - 1);
@@ -552,7 +554,7 @@ struct step *generator_next(struct generator *g, struct run *run)
     if (g->until_sweep-- == 0)
         make_sweep(g, step);
     else if (way < 4)
-        step->kind = STEP_REOPEN;
+        generate_reopening(g, run, step);
     else if (way < 6)
         step->kind = STEP_VERIFY;
     else

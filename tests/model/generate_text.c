@@ -117,6 +117,11 @@ struct tidings_text generate_avatar(struct generator *g)
     return generate_body(g, some_length(g, 0, 10, g->recording->settings.avatar_max));
 }
 
+struct tidings_text generate_comment(struct generator *g)
+{
+    return generate_characters(g, some_length(g, 1, 10, g->recording->settings.comment_max));
+}
+
 struct tidings_text generate_any_body(struct generator *g)
 {
     uint64_t most = g->recording->settings.body_max;
@@ -124,7 +129,7 @@ struct tidings_text generate_any_body(struct generator *g)
     if (rng_percent(&g->rng, 15))
         return (struct tidings_text){rng_percent(&g->rng, 50) ? "" : NULL, 0};
     /* A whole body of the greatest size now and then, but not so often as to fill the disk. */
-    if (rng_below(&g->rng, 300) == 0)
+    if (rng_below(&g->rng, g->large_body_every) == 0)
         return generate_body(g, most);
     return generate_body(g, rng_between(&g->rng, 1, most < 400 ? most : 400));
 }

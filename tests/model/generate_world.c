@@ -12,6 +12,32 @@ static uint64_t one_of(struct generator *g, const uint64_t *values, size_t n)
     one_of((g), (const uint64_t[]){__VA_ARGS__}, \
            sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 
+void generate_rules(struct generator *g, struct tidings_settings *s)
+{
+    s->fold_down = ONE_OF(g, 1, 2, 3, 5);
+    s->fold_percent = ONE_OF(g, 0, 50, 100, 150, 200, 333);
+    s->hot_like = ONE_OF(g, 0, 1, 3, 1000);
+    s->hot_fav = ONE_OF(g, 0, 1, 4);
+    s->hot_comment = ONE_OF(g, 0, 1, 5, 999);
+    s->hot_comment_like = ONE_OF(g, 0, 1, 2, 1000);
+    s->hot_comment_reply = ONE_OF(g, 0, 1, 3);
+    s->hot_comment_down = ONE_OF(g, 0, 1, 4, 1000);
+    s->hot_half_life_hours = ONE_OF(g, 0, 0, 1, 24, 720, 87600);
+}
+
+/* Buckets that run dry in some worlds. */
+static void choose_interaction_settings(struct generator *g, struct tidings_settings *s)
+{
+    if (rng_percent(&g->rng, 40)) {
+        s->react_burst = ONE_OF(g, 1, 3, 20, 100);
+        s->react_refill_ms = ONE_OF(g, 1, 7, 100, 5000);
+        s->comment_burst = ONE_OF(g, 1, 2, 10);
+        s->comment_refill_ms = ONE_OF(g, 1, 50, 1000, 60000);
+    }
+    s->comment_max = ONE_OF(g, 1, 5, 4000);
+    generate_rules(g, s);
+}
+
 static void choose_settings(struct generator *g)
 {
     struct tidings_settings *s = &g->recording->settings;
@@ -36,6 +62,12 @@ static void choose_settings(struct generator *g)
     s->page_default = rng_between(&g->rng, 1, s->page_max < 20 ? s->page_max : 20);
     s->event_days = ONE_OF(g, 1, 2, 14);
     s->once_hours = ONE_OF(g, 1, 5, 24);
+    s->scenes_max = ONE_OF(g, 2, 12, 10000);
+    s->messages_max = ONE_OF(g, 1, 4, 1000);
+    s->message_max = ONE_OF(g, 1, 10, 4000);
+    s->reading_max = ONE_OF(g, 2, 6, 10000);
+    s->subscriptions_max = ONE_OF(g, 2, 6, 5000);
+    choose_interaction_settings(g, s);
 }
 
 void generate_settings(struct generator *g)

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "invariants.h"
 
+#include "invariants_parts.h"
+
 #include <inttypes.h>
 #include <string.h>
 
-struct check {
-    const struct tidings_settings *settings;
-    const struct tidings_op *op;
-    struct report *report;
-    bool failed;
-};
-
-/* Says what must be true, and does not say it of the rows after the first that breaks it. */
-static void require(struct check *check, bool truth, const char *what, size_t row)
+void require(struct check *check, bool truth, const char *what, size_t row)
 {
     if (truth || check->failed)
         return;
@@ -20,14 +14,13 @@ static void require(struct check *check, bool truth, const char *what, size_t ro
     report_add(check->report, "invariant broken in row %zu: %s\n", row, what);
 }
 
-static void require_text(struct check *check, struct tidings_text text, const char *what,
-                         size_t row)
+void require_text(struct check *check, struct tidings_text text, const char *what, size_t row)
 {
     require(check, text.p != NULL && text.p[text.n] == '\0' && strlen(text.p) == text.n, what, row);
 }
 
-static void require_page(struct check *check, const struct tidings_page *page, size_t n,
-                         struct tidings_cursor next)
+void require_page(struct check *check, const struct tidings_page *page, size_t n,
+                  struct tidings_cursor next)
 {
     size_t limit = page->limit != 0 ? page->limit : (size_t)check->settings->page_default;
 
@@ -73,11 +66,12 @@ static void check_feed(struct check *check, const struct tidings_answer *answer)
         require(check, n <= answer->u.feed.total, "total covers the page", n);
 }
 
-static void check_users(struct check *check, const struct tidings_answer *answer)
+void check_users(struct check *check, const struct tidings_page *page,
+                 const struct tidings_answer *answer)
 {
     const struct tidings_user_row *rows = answer->u.users.rows;
 
-    require_page(check, &check->op->u.users.page, answer->u.users.n, answer->u.users.next);
+    require_page(check, page, answer->u.users.n, answer->u.users.next);
     for (size_t i = 0; i < answer->u.users.n; i++) {
         require_text(check, rows[i].name, "name is text", i);
         require_text(check, rows[i].avatar, "avatar is text", i);
@@ -133,12 +127,128 @@ static void check_events(struct check *check, const struct tidings_answer *answe
     require(check, answer->u.events.next.a == last, "next is the last event", answer->u.events.n);
 }
 
+/* Terms of a post's score. */
+static void check_post_counts(struct check *check, const struct tidings_counts *counts, size_t i)
+{
+    const struct tidings_settings *s = check->settings;
+
+    require(check,
+            counts->hot_score ==
+                (int64_t)(counts->like_count * s->hot_like + counts->fav_count * s->hot_fav +
+                          counts->comment_count * s->hot_comment),
+            "hot_score is the sum of its terms", i);
+    require(check, counts->down_count == 0 && counts->reply_count == 0,
+            "a post has no downvotes and replies", i);
+}
+
 static void check_post(struct check *check, const struct tidings_post *post)
 {
     require_text(check, post->author_name, "author_name is text", 0);
     require_text(check, post->title, "title is text", 0);
     require_text(check, post->body, "body is text", 0);
     require(check, post->id >= 1 && post->id <= TIDINGS_ID_MAX, "post ids are below 2^53", 0);
+    check_post_counts(check, &post->counts, 0);
+    require(check, post->liked <= post->counts.like_count && post->faved <= post->counts.fav_count,
+            "one's own reaction is counted", 0);
+}
+
+static void check_comment(struct check *check, const struct tidings_comment *comment, size_t i)
+{
+    const struct tidings_settings *s = check->settings;
+    const struct tidings_counts *counts = &comment->counts;
+    bool folds = counts->down_count >= s->fold_down &&
+                 counts->down_count * 100 >= s->fold_percent * (counts->like_count + 1);
+
+    require_text(check, comment->user_name, "user_name is text", i);
+    require_text(check, comment->body, "body is text", i);
+    require(check, comment->id >= 1 && comment->id <= TIDINGS_ID_MAX, "ids are below 2^53", i);
+    require(check, comment->id > comment->parent_id, "a reply is newer than its parent", i);
+    require(check, !(comment->liked && comment->downvoted), "like and downvote exclude each other",
+            i);
+    require(check, comment->liked <= counts->like_count && comment->downvoted <= counts->down_count,
+            "one's own vote is counted", i);
+    require(check,
+            counts->hot_score == (int64_t)(counts->like_count * s->hot_comment_like) +
+                                     (int64_t)(counts->reply_count * s->hot_comment_reply) -
+                                     (int64_t)(counts->down_count * s->hot_comment_down),
+            "hot_score is the sum of its terms", i);
+    require(check, counts->fav_count == 0 && counts->comment_count == 0,
+            "a comment has no favs and comments", i);
+    if (comment->status == TIDINGS_COMMENT_DELETED)
+        require(check, comment->body.n == 0, "a deleted comment has no body", i);
+    else if (!comment->moderated)
+        require(check, (comment->status == TIDINGS_COMMENT_HIDDEN) == folds,
+                "votes decide what is folded", i);
+    if (comment->status == TIDINGS_COMMENT_VISIBLE)
+        require(check, comment->body.n > 0, "a visible comment has a body", i);
+}
+
+/* Is b in its place behind a? */
+static bool comments_in_order(enum tidings_sort sort, const struct tidings_comment *a,
+                              const struct tidings_comment *b)
+{
+    if (sort == TIDINGS_OLD)
+        return a->id < b->id;
+    if (sort == TIDINGS_HOT && a->counts.hot_score != b->counts.hot_score)
+        return a->counts.hot_score > b->counts.hot_score;
+    return a->id > b->id;
+}
+
+static void check_comments(struct check *check, const struct tidings_answer *answer)
+{
+    const struct tidings_comment *rows = answer->u.comments.rows;
+    const struct tidings_op *op = check->op;
+
+    require_page(check, &op->u.comments.page, answer->u.comments.n, answer->u.comments.next);
+    for (size_t i = 0; i < answer->u.comments.n; i++) {
+        check_comment(check, &rows[i], i);
+        require(check,
+                rows[i].post_id == op->u.comments.post_id &&
+                    rows[i].parent_id == op->u.comments.parent_id,
+                "of this post and this parent", i);
+        require(check, i == 0 || comments_in_order(op->u.comments.sort, &rows[i - 1], &rows[i]),
+                "in order", i);
+        if (rows[i].status == TIDINGS_COMMENT_HIDDEN)
+            require(check, (rows[i].body.n > 0) == op->u.comments.include_hidden,
+                    "a hidden comment's body is shown if asked for", i);
+    }
+}
+
+static void check_reacted(struct check *check, const struct tidings_answer *answer)
+{
+    const struct tidings_reacted_row *rows = answer->u.reacted.rows;
+
+    require_page(check, &check->op->u.reactors.page, answer->u.reacted.n, answer->u.reacted.next);
+    for (size_t i = 0; i < answer->u.reacted.n; i++) {
+        require_text(check, rows[i].text, "text is text", i);
+        require(check, i == 0 || rows[i].at <= rows[i - 1].at, "newest first", i);
+        for (size_t j = 0; j < i; j++)
+            require(check, rows[j].id != rows[i].id, "nothing twice", i);
+    }
+}
+
+static void check_hot(struct check *check, const struct tidings_answer *answer)
+{
+    const struct tidings_hot_row *rows = answer->u.hot.rows;
+    bool halves = check->settings->hot_half_life_hours != 0;
+
+    require_page(check, &check->op->u.hot.page, answer->u.hot.n, answer->u.hot.next);
+    for (size_t i = 0; i < answer->u.hot.n; i++) {
+        require_text(check, rows[i].author_name, "author_name is text", i);
+        require_text(check, rows[i].title, "title is text", i);
+        require_text(check, rows[i].excerpt, "excerpt is text", i);
+        check_post_counts(check, &rows[i].counts, i);
+        require(check, halves || rows[i].heat == (double)rows[i].counts.hot_score,
+                "without a half-life the heat is the score", i);
+        if (i == 0)
+            continue;
+        require(check, rows[i].heat <= rows[i - 1].heat * (halves ? 1 + 1e-6 : 1), "hottest first",
+                i);
+        if (rows[i].counts.hot_score == rows[i - 1].counts.hot_score)
+            require(check, rows[i].post_id < rows[i - 1].post_id, "then newest first", i);
+        for (size_t j = 0; j < i; j++)
+            require(check, rows[j].post_id != rows[i].post_id, "no post twice", i);
+    }
 }
 
 static void check_error(struct check *check, const struct tidings_answer *answer)
@@ -170,7 +280,24 @@ static void check_success(struct check *check, const struct tidings_answer *answ
         break;
     case TIDINGS_OP_FOLLOWING:
     case TIDINGS_OP_FOLLOWERS:
-        check_users(check, answer);
+        check_users(check, &check->op->u.users.page, answer);
+        break;
+    case TIDINGS_OP_REACTORS:
+        check_users(check, &check->op->u.reactors.page, answer);
+        break;
+    case TIDINGS_OP_REACTED:
+        check_reacted(check, answer);
+        break;
+    case TIDINGS_OP_COMMENT:
+    case TIDINGS_OP_COMMENT_HIDE:
+    case TIDINGS_OP_COMMENT_RESTORE:
+        check_comment(check, &answer->u.comment, 0);
+        break;
+    case TIDINGS_OP_COMMENTS:
+        check_comments(check, answer);
+        break;
+    case TIDINGS_OP_HOT:
+        check_hot(check, answer);
         break;
     case TIDINGS_OP_UNREAD:
         check_unread(check, answer);
@@ -188,6 +315,7 @@ static void check_success(struct check *check, const struct tidings_answer *answ
                 "mutual is both", 0);
         break;
     default:
+        check_story(check, answer);
         break;
     }
 }
@@ -214,6 +342,7 @@ struct tidings_cursor answer_next(enum tidings_op_kind kind, const struct tiding
     switch (kind) {
     case TIDINGS_OP_FOLLOWING:
     case TIDINGS_OP_FOLLOWERS:
+    case TIDINGS_OP_SUBSCRIBERS:
         return answer->u.users.next;
     case TIDINGS_OP_AUTHOR_PAGE:
     case TIDINGS_OP_INBOX:
@@ -222,6 +351,22 @@ struct tidings_cursor answer_next(enum tidings_op_kind kind, const struct tiding
         return answer->u.history.next;
     case TIDINGS_OP_EVENTS:
         return answer->u.events.next;
+    case TIDINGS_OP_REACTORS:
+        return answer->u.users.next;
+    case TIDINGS_OP_REACTED:
+        return answer->u.reacted.next;
+    case TIDINGS_OP_COMMENTS:
+        return answer->u.comments.next;
+    case TIDINGS_OP_HOT:
+        return answer->u.hot.next;
+    case TIDINGS_OP_SCENES:
+        return answer->u.scenes.next;
+    case TIDINGS_OP_READING:
+        return answer->u.readings.next;
+    case TIDINGS_OP_SUBSCRIPTIONS:
+        return answer->u.subscriptions.next;
+    case TIDINGS_OP_NOTICES:
+        return answer->u.notices.next;
     default:
         return (struct tidings_cursor){0, 0};
     }
@@ -239,6 +384,9 @@ bool answer_as_of(enum tidings_op_kind kind, const struct tidings_answer *answer
         return true;
     case TIDINGS_OP_UNREAD:
         *as_of = answer->u.unread.as_of;
+        return true;
+    case TIDINGS_OP_NOTICES:
+        *as_of = answer->u.notices.as_of;
         return true;
     default:
         return false;

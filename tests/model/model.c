@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool op_writes(enum tidings_op_kind kind)
+bool model_op_writes(enum tidings_op_kind kind)
 {
     switch (kind) {
 #define X(name, writes, args, answer) \
@@ -61,9 +61,17 @@ void model_release(struct model *model)
         model_drop(model->posts[i].title);
         model_drop(model->posts[i].body);
         model_drop(model->posts[i].excerpt);
+        free(model->posts[i].reactions.rows);
+        free(model->posts[i].comments);
     }
+    for (size_t i = 0; i < model->n_comments; i++) {
+        model_drop(model->comments[i].body);
+        free(model->comments[i].reactions.rows);
+    }
+    free(model->comments);
     for (size_t i = 0; i < model->n_onces; i++)
         model_drop(model->onces[i].stored);
+    model_story_release(&model->stories);
     free(model->onces);
     free(model->users);
     free(model->follows);
@@ -86,6 +94,10 @@ void model_answer_release(struct model_answer *answer)
     free(answer->user_ids);
     free(answer->event_rows);
     free(answer->event_places);
+    free(answer->reacted_rows);
+    free(answer->comment_rows);
+    free(answer->hot_rows);
+    model_story_answer_release(&answer->story);
     model_answer_init(answer);
 }
 
@@ -146,7 +158,8 @@ uint64_t model_unread(const struct model *model, const struct model_user *user, 
     return n;
 }
 
-void model_show_post(struct model *model, const struct model_post *post, struct tidings_post *shown)
+void model_show_post(struct model *model, const struct model_post *post, uint64_t viewer,
+                     struct tidings_post *shown)
 {
     shown->id = post->id;
     shown->author_id = post->author_id;
@@ -156,6 +169,14 @@ void model_show_post(struct model *model, const struct model_post *post, struct 
     shown->body = post->body;
     shown->created_at = post->created_at;
     shown->edited_at = post->edited_at;
+    shown->counts = model_post_counts(model, post);
+    shown->liked = model_has_reaction(&post->reactions, viewer, TIDINGS_LIKE);
+    shown->faved = model_has_reaction(&post->reactions, viewer, TIDINGS_FAV);
+}
+
+size_t model_page_limit(const struct model *model, const struct tidings_page *page)
+{
+    return page->limit != 0 ? page->limit : (size_t)model->settings.page_default;
 }
 
 /* What was remembered under the operation's key, or NULL. */
@@ -224,7 +245,7 @@ void model_run(struct model *model, const struct model_call *call, struct model_
     if (t < model->newest_write_ms)
         t = model->newest_write_ms;
     model->turn++;
-    if (!op_writes(call->op->kind))
+    if (!model_op_writes(call->op->kind))
         model_read(model, call, t, answer);
     else if (call->op->once != NULL ? write_once(model, call, t, answer)
                                     : model_write(model, call, t, answer))

@@ -3,11 +3,12 @@
  * The reference model: what an engine must answer, worked out the slow and obvious way.
  *
  * Everything is an array and every question is a loop. The heart is a table with one cell for every
- * user and every post: was it delivered, was it read and when, is it in the history. There are no
- * stored counts, no indexes and nothing derived except the excerpt.
+ * user and every post: was it delivered, was it read and when, is it in the history. Reactions and
+ * comments are lists at what they are on. There are no stored counts, no indexes and nothing derived
+ * except the excerpt.
  *
- * The model cannot know two things, which an engine makes up: the ids of posts and events, and the
- * `as_of` tokens. Its caller tells it what the engine made of them. Nor does it know an engine's
+ * The model cannot know two things, which an engine makes up: the ids of posts, comments and
+ * events, and the `as_of` tokens. Its caller tells it what the engine made of them. Nor does it know an engine's
  * cursors: a place in a list is given to it in its own terms (see struct model_call).
  *
  * No global state; not thread-safe. Out of memory ends the program.
@@ -15,6 +16,7 @@
 #ifndef TIDINGS_TESTS_MODEL_H
 #define TIDINGS_TESTS_MODEL_H
 
+#include "model_story.h"
 #include "tidings.h"
 
 /* What one user has to do with one post. */
@@ -32,6 +34,8 @@ struct model_user {
     struct tidings_text name;
     struct tidings_text avatar;
     int64_t full_at;          /* when the bucket of follows is full again */
+    int64_t react_full_at;    /* of reactions */
+    int64_t comment_full_at;  /* of comments */
     struct model_cell *cells; /* one for every post of the model */
 };
 
@@ -40,6 +44,33 @@ struct model_follow {
     uint64_t author;
     int64_t since;
     uint64_t turn; /* the operation that made it */
+};
+
+/* A reaction in force. */
+struct model_reaction {
+    uint64_t user_id;
+    enum tidings_reaction reaction;
+    int64_t at;
+    uint64_t turn;
+};
+
+struct model_reactions {
+    struct model_reaction *rows; /* oldest first */
+    size_t n;
+};
+
+/* Whether votes fold it is not kept: it follows from the votes. */
+struct model_comment {
+    uint64_t id;
+    uint64_t post_id;
+    uint64_t parent_id;
+    uint64_t user_id;
+    struct tidings_text body;
+    int64_t created_at;
+    bool deleted;
+    bool moderated; /* then this decides, and not the votes: */
+    bool moderated_hidden;
+    struct model_reactions reactions;
 };
 
 struct model_post {
@@ -52,6 +83,9 @@ struct model_post {
     int64_t created_at;
     int64_t edited_at;
     bool deleted;
+    struct model_reactions reactions;
+    size_t *comments; /* where its comments are in the model, oldest first */
+    size_t n_comments;
 };
 
 /* An operation that asked to be made once, and what it was answered. */
@@ -76,23 +110,41 @@ struct model {
     struct model_post *posts; /* oldest first */
     size_t n_posts;
     size_t posts_room;
+    struct model_comment *comments; /* oldest first */
+    size_t n_comments;
     struct tidings_event *events; /* oldest first; event_id is 0 until it is learned */
     size_t n_events;
     size_t events_room;
     struct model_once *onces; /* oldest first */
     size_t n_onces;
+    struct model_stories stories;
 };
 
 /*
  * One operation. `after` stands for op->u.…page.after, in the model's terms: what `next` said in
  * the model's answer for the page before, or {0, 0}; for EVENTS, .a is the number of events to pass
- * over.
+ * over; for HOT see model_hot_place.
  */
 struct model_call {
     const struct tidings_op *op;
     int64_t now_ms;
     struct tidings_cursor after;
-    uint64_t new_post_id; /* the id that a PUBLISH shall give its post */
+    uint64_t new_post_id;            /* the id that a PUBLISH or COMMENT shall give what it makes */
+    uint64_t new_scene_id;           /* likewise for SCENE_PUBLISH */
+    const uint64_t *new_message_ids; /* the id of every message of the scene afterwards */
+    size_t n_new_message_ids;
+};
+
+/*
+ * A post of a hot list. With a half-life the order is by a sum of a logarithm and a time, which an
+ * engine may round otherwise than the model, so the model gives the whole list, and whoever compares
+ * allows for posts of nearly the same heat.
+ */
+struct model_hot {
+    struct tidings_hot_row row;
+    bool has_heat;    /* the score is not 0; posts without any come last */
+    long double heat; /* without a half-life the score; with one a logarithm, of no use in itself */
+    int place; /* against the place that the page begins after: -1 before, 1 after, 0 either */
 };
 
 /* Texts point into the model and live until it changes; rows are the answer's. */
@@ -115,11 +167,19 @@ struct model_answer {
     uint64_t count_following;
     uint64_t count_followers;
     uint64_t count_posts;
+    uint64_t count_liked;
+    uint64_t count_faved;
+    uint64_t count_likes_received;
+    uint64_t count_favs_received;
 
     uint64_t profile_id;
     struct tidings_text name;
     struct tidings_text avatar;
     struct tidings_post post;
+    struct tidings_comment comment;
+    struct tidings_counts counts;
+    double heat;
+    int64_t age_ms;
 
     size_t n; /* rows in the one list that the operation answers with */
     struct tidings_item *items;
@@ -129,6 +189,12 @@ struct model_answer {
     uint64_t *user_ids;
     struct tidings_event *event_rows;
     size_t *event_places; /* where in the model each event row is */
+    struct tidings_reacted_row *reacted_rows;
+    struct tidings_comment *comment_rows;
+    struct model_hot
+        *hot_rows; /* all there are, not only a page, in no order: see struct model_hot */
+    bool halves;   /* HOT: there is a half-life */
+    struct model_story_answer story;
     struct tidings_cursor next;
 };
 
@@ -140,8 +206,14 @@ void model_run(struct model *model, const struct model_call *call, struct model_
 void model_answer_init(struct model_answer *answer);
 void model_answer_release(struct model_answer *answer);
 
+/* The engine was opened again with other settings; only the rules of heat and folding may differ. */
+void model_change_rules(struct model *model, const struct tidings_settings *settings,
+                        int64_t now_ms);
+
 /* ---- What the parts of the model share, and its caller may ask ---------------------------------
  */
+
+bool model_op_writes(enum tidings_op_kind kind);
 
 /* The user with this id; made if new, which no answer can show. */
 struct model_user *model_user(struct model *model, uint64_t id);
@@ -152,12 +224,14 @@ struct model_cell *model_cell(const struct model *model, const struct model_user
 bool model_follows(const struct model *model, uint64_t fan, uint64_t author);
 /* Unread items in the user's inbox: of one author, or of all if author_id is 0. */
 uint64_t model_unread(const struct model *model, const struct model_user *user, uint64_t author_id);
-/* The post as its own answer shows it. */
-void model_show_post(struct model *model, const struct model_post *post,
+/* The post as its own answer shows it to the viewer. */
+void model_show_post(struct model *model, const struct model_post *post, uint64_t viewer,
                      struct tidings_post *shown);
+size_t model_page_limit(const struct model *model, const struct tidings_page *page);
 
 /* Field name of the first bad argument, or NULL. */
 const char *model_check_arguments(const struct model *model, const struct tidings_op *op);
+const char *model_check_page(const struct model *model, const struct tidings_page *page);
 /* Characters in a text, or -1 if it is no UTF-8 or holds a NUL. */
 long model_characters(struct tidings_text text);
 /* A line that says what the answer says, as render_answer (render.h) says it of an engine's. The
@@ -172,6 +246,57 @@ bool model_write(struct model *model, const struct model_call *call, int64_t t,
                  struct model_answer *answer);
 void model_read(struct model *model, const struct model_call *call, int64_t t,
                 struct model_answer *answer);
+
+/* model_write.c: what its parts share. The post, if it is there and not deleted; otherwise NULL and
+ * the error in the answer. */
+struct model_post *model_living_post(struct model *model, uint64_t id, struct model_answer *answer);
+/* A user's bucket: is there a token (else the error is in the answer), and taking it. */
+struct model_bucket {
+    int64_t *full_at;
+    int64_t burst;
+    int64_t refill_ms;
+};
+bool model_bucket_has(const struct model_bucket *bucket, const struct tidings_op *op, int64_t t,
+                      struct model_answer *answer);
+void model_bucket_take(const struct model_bucket *bucket, const struct tidings_op *op, int64_t t);
+void model_add_event(struct model *model, struct tidings_event event);
+
+/* model_react.c: reactions, and what follows from them. */
+bool model_react(struct model *model, const struct tidings_op *op, int64_t t,
+                 struct model_answer *answer);
+void model_reactors(struct model *model, const struct model_call *call,
+                    struct model_answer *answer);
+void model_reacted(struct model *model, const struct model_call *call, struct model_answer *answer);
+uint64_t model_count_reactions(const struct model_reactions *reactions,
+                               enum tidings_reaction reaction);
+bool model_has_reaction(const struct model_reactions *reactions, uint64_t user_id,
+                        enum tidings_reaction reaction);
+void model_count_interactions(const struct model *model, uint64_t user_id,
+                              struct model_answer *answer);
+
+/* model_comment.c: comments. */
+bool model_comment_write(struct model *model, const struct model_call *call, int64_t t,
+                         struct model_answer *answer);
+void model_comments(struct model *model, const struct model_call *call,
+                    struct model_answer *answer);
+struct model_comment *model_comment(const struct model *model, uint64_t id);
+enum tidings_comment_status model_comment_status(const struct model *model,
+                                                 const struct model_comment *comment);
+struct tidings_counts model_comment_counts(const struct model *model,
+                                           const struct model_comment *comment);
+
+/* model_hot.c: posts' counts and heat. */
+struct tidings_counts model_post_counts(const struct model *model, const struct model_post *post);
+void model_stats(struct model *model, const struct tidings_op *op, int64_t t,
+                 struct model_answer *answer);
+void model_hot(struct model *model, const struct model_call *call, int64_t t,
+               struct model_answer *answer);
+/* The place in a hot list after this row, as model_call.after wants it. */
+struct tidings_cursor model_hot_place(const struct tidings_hot_row *row);
+/* Is `a` before `b` in a hot list (-1), after it (1), or is it too close to call (0)? */
+int model_hot_order(bool halves, const struct model_hot *a, const struct model_hot *b);
+bool model_same_text(struct tidings_text a, struct tidings_text b);
+void model_set_text(struct tidings_text *place, struct tidings_text text);
 
 /* malloc and realloc that do not fail, a copy of a text that ends in a NUL, and its end. */
 void *model_room(void *old, size_t n, size_t size);

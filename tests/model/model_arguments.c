@@ -121,7 +121,7 @@ static bool body_ok(const struct model *model, struct tidings_text body)
     return body.n <= model->settings.body_max && model_characters(body) >= 0;
 }
 
-static const char *check_page(const struct model *model, const struct tidings_page *page)
+const char *model_check_page(const struct model *model, const struct tidings_page *page)
 {
     if (page->limit > model->settings.page_max)
         return "limit";
@@ -141,7 +141,7 @@ static const char *check_feed(const struct model *model, const struct tidings_op
     if (op->u.feed.filter != TIDINGS_ALL && op->u.feed.filter != TIDINGS_UNREAD &&
         op->u.feed.filter != TIDINGS_READ)
         return "filter";
-    return check_page(model, &op->u.feed.page);
+    return model_check_page(model, &op->u.feed.page);
 }
 
 static const char *check_relation(const struct tidings_op *op)
@@ -239,6 +239,72 @@ static const char *check_mark(const struct model *model, const struct tidings_op
     return NULL;
 }
 
+static const char *check_reaction(enum tidings_target target, enum tidings_reaction reaction)
+{
+    if (target == TIDINGS_TARGET_POST)
+        return reaction == TIDINGS_LIKE || reaction == TIDINGS_FAV ? NULL : "reaction";
+    if (target == TIDINGS_TARGET_COMMENT)
+        return reaction == TIDINGS_LIKE || reaction == TIDINGS_DOWNVOTE ? NULL : "reaction";
+    return "target";
+}
+
+static const char *check_react(const struct tidings_op *op)
+{
+    bool stats = op->kind == TIDINGS_OP_STATS; /* of whatever reactions there are */
+    const char *field =
+        check_reaction(op->u.react.target, stats ? TIDINGS_LIKE : op->u.react.reaction);
+
+    if (field != NULL)
+        return field;
+    return !id_ok(op->u.react.id) ? "id" : NULL;
+}
+
+static const char *check_reactors(const struct model *model, const struct tidings_op *op)
+{
+    const char *field = check_reaction(op->u.reactors.target, op->u.reactors.reaction);
+
+    if (field != NULL)
+        return field;
+    if (op->u.reactors.reaction == TIDINGS_DOWNVOTE) /* nobody is told who did */
+        return "reaction";
+    if (op->kind == TIDINGS_OP_REACTORS && !id_ok(op->u.reactors.id))
+        return "id";
+    return model_check_page(model, &op->u.reactors.page);
+}
+
+static const char *check_comment(const struct model *model, const struct tidings_op *op)
+{
+    long n = op->u.comment.body.p != NULL ? model_characters(op->u.comment.body) : 0;
+
+    if (!id_ok(op->u.comment.post_id))
+        return "post_id";
+    if (op->u.comment.parent_id > TIDINGS_ID_MAX)
+        return "parent_id";
+    return n < 1 || (uint64_t)n > model->settings.comment_max ? "body" : NULL;
+}
+
+static const char *check_comments(const struct model *model, const struct tidings_op *op)
+{
+    enum tidings_sort sort = op->u.comments.sort;
+
+    if (!id_ok(op->u.comments.post_id))
+        return "post_id";
+    if (op->u.comments.parent_id > TIDINGS_ID_MAX)
+        return "parent_id";
+    if (sort != TIDINGS_HOT && sort != TIDINGS_NEW && sort != TIDINGS_OLD)
+        return "sort";
+    return model_check_page(model, &op->u.comments.page);
+}
+
+static const char *check_hot(const struct model *model, const struct tidings_op *op)
+{
+    enum tidings_post_kind kind = op->u.hot.kind;
+
+    if (kind != TIDINGS_NOTE && kind != TIDINGS_ACTIVITY && kind != TIDINGS_STORY)
+        return "kind";
+    return model_check_page(model, &op->u.hot.page);
+}
+
 const char *model_check_arguments(const struct model *model, const struct tidings_op *op)
 {
     switch (op->kind) {
@@ -261,7 +327,7 @@ const char *model_check_arguments(const struct model *model, const struct tiding
         return check_relation(op);
     case TIDINGS_OP_FOLLOWING:
     case TIDINGS_OP_FOLLOWERS:
-        return !id_ok(op->u.users.user_id) ? "user_id" : check_page(model, &op->u.users.page);
+        return !id_ok(op->u.users.user_id) ? "user_id" : model_check_page(model, &op->u.users.page);
     case TIDINGS_OP_FANS_AMONG:
         return !id_ok(op->u.among.author_id) ? "author_id" : NULL;
     case TIDINGS_OP_COUNTERS:
@@ -286,11 +352,54 @@ const char *model_check_arguments(const struct model *model, const struct tiding
         return check_feed(model, op);
     case TIDINGS_OP_HISTORY:
     case TIDINGS_OP_EVENTS:
-        return check_page(model, &op->u.page);
+        return model_check_page(model, &op->u.page);
     case TIDINGS_OP_HISTORY_CLEAR:
     case TIDINGS_OP_BADGE:
     case TIDINGS_OP_UNREAD:
         return NULL;
+    case TIDINGS_OP_REACT:
+    case TIDINGS_OP_UNREACT:
+    case TIDINGS_OP_STATS:
+        return check_react(op);
+    case TIDINGS_OP_REACTORS:
+    case TIDINGS_OP_REACTED:
+        return check_reactors(model, op);
+    case TIDINGS_OP_COMMENT:
+        return check_comment(model, op);
+    case TIDINGS_OP_COMMENT_DELETE:
+    case TIDINGS_OP_COMMENT_HIDE:
+    case TIDINGS_OP_COMMENT_RESTORE:
+        return !id_ok(op->u.comment_id.comment_id) ? "comment_id" : NULL;
+    case TIDINGS_OP_COMMENTS:
+        return check_comments(model, op);
+    case TIDINGS_OP_HOT:
+        return check_hot(model, op);
+    case TIDINGS_OP_SCENE_PUBLISH:
+    case TIDINGS_OP_SCENE_EDIT:
+    case TIDINGS_OP_SCENE_DELETE:
+    case TIDINGS_OP_SCENES:
+    case TIDINGS_OP_SCENE:
+    case TIDINGS_OP_READING_SET:
+    case TIDINGS_OP_READING_DELETE:
+    case TIDINGS_OP_READING_CLEAR:
+    case TIDINGS_OP_READING:
+    case TIDINGS_OP_SUBSCRIBE:
+    case TIDINGS_OP_UNSUBSCRIBE:
+    case TIDINGS_OP_SUBSCRIPTIONS:
+    case TIDINGS_OP_SUBSCRIBERS:
+    case TIDINGS_OP_SUBSCRIBERS_AMONG:
+    case TIDINGS_OP_PREFERENCES:
+    case TIDINGS_OP_PREFERENCES_SET:
+    case TIDINGS_OP_NOTICES:
+    case TIDINGS_OP_NOTICES_MARK:
+        return model_story_check(model, op);
+    /* Not asked for here. */
+    case TIDINGS_OP_WEBHOOK_SET:
+    case TIDINGS_OP_WEBHOOK_DELETE:
+    case TIDINGS_OP_WEBHOOK_RETRY:
+    case TIDINGS_OP_WEBHOOK_REPORT:
+    case TIDINGS_OP_WEBHOOKS:
+    case TIDINGS_OP_WEBHOOK:
     case TIDINGS_OP_COUNT:
         break;
     }

@@ -4,11 +4,6 @@
 
 #include <stdlib.h>
 
-static size_t page_limit(const struct model *model, const struct tidings_page *page)
-{
-    return page->limit != 0 ? page->limit : (size_t)model->settings.page_default;
-}
-
 /* ---- Relations ----------------------------------------------------------------------------- */
 
 static void status(struct model *model, const struct tidings_op *op, struct model_answer *answer)
@@ -22,7 +17,7 @@ static void users(struct model *model, const struct model_call *call, struct mod
 {
     bool following = call->op->kind == TIDINGS_OP_FOLLOWING;
     uint64_t id = call->op->u.users.user_id;
-    size_t limit = page_limit(model, &call->op->u.users.page);
+    size_t limit = model_page_limit(model, &call->op->u.users.page);
     uint64_t last = 0;
 
     answer->user_rows = model_room(NULL, limit, sizeof *answer->user_rows);
@@ -65,6 +60,7 @@ static void counters(struct model *model, const struct tidings_op *op, struct mo
     }
     for (size_t i = 0; i < model->n_posts; i++)
         answer->count_posts += model->posts[i].author_id == id && !model->posts[i].deleted;
+    model_count_interactions(model, id, answer);
 }
 
 static void profile(struct model *model, const struct tidings_op *op, struct model_answer *answer)
@@ -88,7 +84,7 @@ static void post(struct model *model, const struct tidings_op *op, struct model_
         answer->err = TIDINGS_DELETED;
         answer->title = found->title;
     } else {
-        model_show_post(model, found, &answer->post);
+        model_show_post(model, found, op->user_id, &answer->post);
     }
 }
 
@@ -130,7 +126,7 @@ static bool feed_has(const struct tidings_op *op, const struct model_post *p,
 
 static void feed(struct model *model, const struct model_call *call, struct model_answer *answer)
 {
-    size_t limit = page_limit(model, &call->op->u.feed.page);
+    size_t limit = model_page_limit(model, &call->op->u.feed.page);
     struct model_user *viewer = model_user(model, call->op->user_id);
 
     answer->items = model_room(NULL, limit, sizeof *answer->items);
@@ -206,7 +202,7 @@ static size_t history_older(const struct model *model, const struct model_user *
 static void history(struct model *model, const struct model_call *call, struct model_answer *answer)
 {
     struct model_user *viewer = model_user(model, call->op->user_id);
-    size_t limit = page_limit(model, &call->op->u.page);
+    size_t limit = model_page_limit(model, &call->op->u.page);
     struct tidings_cursor at = call->after;
     size_t i;
 
@@ -227,7 +223,7 @@ static void history(struct model *model, const struct model_call *call, struct m
 static void events(struct model *model, const struct model_call *call, int64_t t,
                    struct model_answer *answer)
 {
-    size_t limit = page_limit(model, &call->op->u.page);
+    size_t limit = model_page_limit(model, &call->op->u.page);
     int64_t gone = t - (int64_t)model->settings.event_days * 86400000;
 
     if (call->op->role == TIDINGS_ROLE_USER) {
@@ -286,6 +282,31 @@ void model_read(struct model *model, const struct model_call *call, int64_t t,
         return;
     case TIDINGS_OP_EVENTS:
         events(model, call, t, answer);
+        return;
+    case TIDINGS_OP_REACTORS:
+        model_reactors(model, call, answer);
+        return;
+    case TIDINGS_OP_REACTED:
+        model_reacted(model, call, answer);
+        return;
+    case TIDINGS_OP_COMMENTS:
+        model_comments(model, call, answer);
+        return;
+    case TIDINGS_OP_STATS:
+        model_stats(model, op, t, answer);
+        return;
+    case TIDINGS_OP_HOT:
+        model_hot(model, call, t, answer);
+        return;
+    case TIDINGS_OP_SCENES:
+    case TIDINGS_OP_SCENE:
+    case TIDINGS_OP_READING:
+    case TIDINGS_OP_SUBSCRIPTIONS:
+    case TIDINGS_OP_SUBSCRIBERS:
+    case TIDINGS_OP_SUBSCRIBERS_AMONG:
+    case TIDINGS_OP_PREFERENCES:
+    case TIDINGS_OP_NOTICES:
+        model_story_read(model, call, answer);
         return;
     default:
         abort();

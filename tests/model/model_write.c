@@ -6,29 +6,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add_event(struct model *model, enum tidings_event_type type, int64_t t, uint64_t actor,
-                      uint64_t target, uint64_t author, int64_t delta)
+void model_add_event(struct model *model, struct tidings_event event)
 {
     if (model->n_events == model->events_room) {
         model->events_room = model->events_room * 2 + 64;
         model->events = model_room(model->events, model->events_room, sizeof *model->events);
     }
-    model->events[model->n_events++] = (struct tidings_event){
-        .type = type,
-        .happened_at = t,
-        .actor_user_id = actor,
-        .target_id = target,
-        .author_id = author,
-        .delta = delta,
-    };
+    model->events[model->n_events++] = event;
 }
 
-static bool same_text(struct tidings_text a, struct tidings_text b)
+static void add_event(struct model *model, enum tidings_event_type type, int64_t t, uint64_t actor,
+                      uint64_t target, uint64_t author, int64_t delta)
+{
+    model_add_event(model, (struct tidings_event){
+                               .type = type,
+                               .happened_at = t,
+                               .actor_user_id = actor,
+                               .target_id = target,
+                               .author_id = author,
+                               .delta = delta,
+                           });
+}
+
+bool model_same_text(struct tidings_text a, struct tidings_text b)
 {
     return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
 }
 
-static void set_text(struct tidings_text *place, struct tidings_text text)
+void model_set_text(struct tidings_text *place, struct tidings_text text)
 {
     model_drop(*place);
     *place = model_copy(text);
@@ -36,29 +41,37 @@ static void set_text(struct tidings_text *place, struct tidings_text text)
 
 /* ---- Relations ----------------------------------------------------------------------------- */
 
-/* How long until there is a token; 0 if there is one. */
-static int64_t bucket_wait(struct model *model, const struct tidings_op *op, int64_t t)
+bool model_bucket_has(const struct model_bucket *bucket, const struct tidings_op *op, int64_t t,
+                      struct model_answer *answer)
 {
-    int64_t refill = (int64_t)model->settings.follow_refill_ms;
-    int64_t most = (int64_t)model->settings.follow_burst * refill;
-    int64_t full_at = model_user(model, op->user_id)->full_at;
+    int64_t most = bucket->burst * bucket->refill_ms;
+    int64_t full_at = *bucket->full_at;
 
     if (op->role != TIDINGS_ROLE_USER)
-        return 0;
+        return true;
     if (full_at < t)
         full_at = t;
-    return full_at + refill - t <= most ? 0 : full_at + refill - t - most;
+    if (full_at + bucket->refill_ms - t <= most)
+        return true;
+    answer->err = TIDINGS_RATE_LIMITED;
+    answer->retry_after_ms = full_at + bucket->refill_ms - t - most;
+    return false;
 }
 
-static void bucket_take(struct model *model, const struct tidings_op *op, int64_t t)
+void model_bucket_take(const struct model_bucket *bucket, const struct tidings_op *op, int64_t t)
 {
-    struct model_user *user = model_user(model, op->user_id);
-
     if (op->role != TIDINGS_ROLE_USER)
         return;
-    if (user->full_at < t)
-        user->full_at = t;
-    user->full_at += (int64_t)model->settings.follow_refill_ms;
+    if (*bucket->full_at < t)
+        *bucket->full_at = t;
+    *bucket->full_at += bucket->refill_ms;
+}
+
+static struct model_bucket follow_bucket(struct model *model, const struct tidings_op *op)
+{
+    return (struct model_bucket){&model_user(model, op->user_id)->full_at,
+                                 (int64_t)model->settings.follow_burst,
+                                 (int64_t)model->settings.follow_refill_ms};
 }
 
 static uint64_t count_following(const struct model *model, uint64_t fan)
@@ -76,17 +89,15 @@ static bool follow(struct model *model, const struct tidings_op *op, int64_t t,
     uint64_t fan = op->user_id;
     uint64_t author = op->u.relation.user_id;
     bool already = model_follows(model, fan, author);
+    struct model_bucket bucket = follow_bucket(model, op);
 
-    answer->retry_after_ms = bucket_wait(model, op, t);
-    if (answer->retry_after_ms > 0) {
-        answer->err = TIDINGS_RATE_LIMITED;
+    if (!model_bucket_has(&bucket, op, t, answer))
         return false;
-    }
     if (!already && count_following(model, fan) >= model->settings.following_max) {
         answer->err = TIDINGS_FOLLOWING_LIMIT;
         return false;
     }
-    bucket_take(model, op, t);
+    model_bucket_take(&bucket, op, t);
     if (!already) {
         model_user(model, author); /* who may not have been heard of before */
         model->follows = model_room(model->follows, model->n_follows + 1, sizeof *model->follows);
@@ -132,13 +143,11 @@ static bool unfollow(struct model *model, const struct tidings_op *op, int64_t t
 {
     uint64_t fan = op->user_id;
     uint64_t author = op->u.relation.user_id;
+    struct model_bucket bucket = follow_bucket(model, op);
 
-    answer->retry_after_ms = bucket_wait(model, op, t);
-    if (answer->retry_after_ms > 0) {
-        answer->err = TIDINGS_RATE_LIMITED;
+    if (!model_bucket_has(&bucket, op, t, answer))
         return false;
-    }
-    bucket_take(model, op, t);
+    model_bucket_take(&bucket, op, t);
     answer->changed = drop_follow(model, fan, author);
     if (answer->changed)
         add_event(model, TIDINGS_EVENT_FOLLOW_CANCELED, t, fan, author, 0, -1);
@@ -157,12 +166,12 @@ static bool profile_set(struct model *model, const struct tidings_op *op, int64_
     struct tidings_text avatar = op->u.profile.avatar;
     bool changed = false;
 
-    if (name.p != NULL && !same_text(user->name, name)) {
-        set_text(&user->name, name);
+    if (name.p != NULL && !model_same_text(user->name, name)) {
+        model_set_text(&user->name, name);
         changed = true;
     }
-    if (avatar.p != NULL && !same_text(user->avatar, avatar)) {
-        set_text(&user->avatar, avatar);
+    if (avatar.p != NULL && !model_same_text(user->avatar, avatar)) {
+        model_set_text(&user->avatar, avatar);
         changed = true;
     }
     if (changed)
@@ -217,12 +226,11 @@ static bool publish(struct model *model, const struct model_call *call, int64_t 
             model_cell(model, model_user(model, model->follows[i].fan), post)->delivered = true;
     }
     add_event(model, TIDINGS_EVENT_POST_PUBLISHED, t, op->user_id, post->id, op->user_id, +1);
-    model_show_post(model, post, &answer->post);
+    model_show_post(model, post, op->user_id, &answer->post);
     return true;
 }
 
-/* The post, if it is there and not deleted; otherwise NULL and the error in the answer. */
-static struct model_post *living_post(struct model *model, uint64_t id, struct model_answer *answer)
+struct model_post *model_living_post(struct model *model, uint64_t id, struct model_answer *answer)
 {
     struct model_post *post = model_post(model, id);
 
@@ -241,7 +249,7 @@ static struct model_post *living_post(struct model *model, uint64_t id, struct m
 static bool edit(struct model *model, const struct tidings_op *op, int64_t t,
                  struct model_answer *answer)
 {
-    struct model_post *post = living_post(model, op->u.edit.post_id, answer);
+    struct model_post *post = model_living_post(model, op->u.edit.post_id, answer);
     struct tidings_text title = op->u.edit.title;
     struct tidings_text body = op->u.edit.body;
     bool changed = false;
@@ -252,12 +260,12 @@ static bool edit(struct model *model, const struct tidings_op *op, int64_t t,
         answer->err = TIDINGS_FORBIDDEN;
         return false;
     }
-    if (title.p != NULL && !same_text(post->title, title)) {
-        set_text(&post->title, title);
+    if (title.p != NULL && !model_same_text(post->title, title)) {
+        model_set_text(&post->title, title);
         changed = true;
     }
-    if (body.p != NULL && !same_text(post->body, body)) {
-        set_text(&post->body, body);
+    if (body.p != NULL && !model_same_text(post->body, body)) {
+        model_set_text(&post->body, body);
         model_drop(post->excerpt);
         post->excerpt = model_excerpt(body, model->settings.excerpt_max);
         changed = true;
@@ -266,14 +274,14 @@ static bool edit(struct model *model, const struct tidings_op *op, int64_t t,
         post->edited_at = t;
         add_event(model, TIDINGS_EVENT_POST_EDITED, t, op->user_id, post->id, post->author_id, 0);
     }
-    model_show_post(model, post, &answer->post);
+    model_show_post(model, post, op->user_id, &answer->post);
     return true;
 }
 
 static bool delete_post(struct model *model, const struct tidings_op *op, int64_t t,
                         struct model_answer *answer)
 {
-    struct model_post *post = living_post(model, op->u.post.post_id, answer);
+    struct model_post *post = model_living_post(model, op->u.post.post_id, answer);
 
     if (post == NULL)
         return false;
@@ -282,8 +290,8 @@ static bool delete_post(struct model *model, const struct tidings_op *op, int64_
         return false;
     }
     post->deleted = true;
-    set_text(&post->body, (struct tidings_text){"", 0});
-    set_text(&post->excerpt, (struct tidings_text){"", 0});
+    model_set_text(&post->body, (struct tidings_text){"", 0});
+    model_set_text(&post->excerpt, (struct tidings_text){"", 0});
     add_event(model, TIDINGS_EVENT_POST_DELETED, t, op->user_id, post->id, post->author_id, -1);
     return true;
 }
@@ -300,7 +308,7 @@ static void enter_history(struct model *model, struct model_cell *cell, int64_t 
 static bool open_post(struct model *model, const struct tidings_op *op, int64_t t,
                       struct model_answer *answer)
 {
-    struct model_post *post = living_post(model, op->u.post.post_id, answer);
+    struct model_post *post = model_living_post(model, op->u.post.post_id, answer);
     struct model_user *user = model_user(model, op->user_id);
     struct model_cell *cell;
     bool wrote = false;
@@ -318,7 +326,7 @@ static bool open_post(struct model *model, const struct tidings_op *op, int64_t 
         if (model->settings.read_events)
             add_event(model, TIDINGS_EVENT_POST_READ, t, user->id, post->id, post->author_id, +1);
     }
-    model_show_post(model, post, &answer->post);
+    model_show_post(model, post, op->user_id, &answer->post);
     answer->total = model_unread(model, user, 0);
     answer->unread_author = model_unread(model, user, post->author_id);
     return wrote;
@@ -442,6 +450,25 @@ bool model_write(struct model *model, const struct model_call *call, int64_t t,
         return history_delete(model, op, answer);
     case TIDINGS_OP_HISTORY_CLEAR:
         return history_clear(model, op);
+    case TIDINGS_OP_REACT:
+    case TIDINGS_OP_UNREACT:
+        return model_react(model, op, t, answer);
+    case TIDINGS_OP_COMMENT:
+    case TIDINGS_OP_COMMENT_DELETE:
+    case TIDINGS_OP_COMMENT_HIDE:
+    case TIDINGS_OP_COMMENT_RESTORE:
+        return model_comment_write(model, call, t, answer);
+    case TIDINGS_OP_SCENE_PUBLISH:
+    case TIDINGS_OP_SCENE_EDIT:
+    case TIDINGS_OP_SCENE_DELETE:
+    case TIDINGS_OP_READING_SET:
+    case TIDINGS_OP_READING_DELETE:
+    case TIDINGS_OP_READING_CLEAR:
+    case TIDINGS_OP_SUBSCRIBE:
+    case TIDINGS_OP_UNSUBSCRIBE:
+    case TIDINGS_OP_PREFERENCES_SET:
+    case TIDINGS_OP_NOTICES_MARK:
+        return model_story_write(model, call, t, answer);
     default:
         abort();
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "recording.h"
 
+#include "run_story.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -73,13 +75,27 @@ struct tidings_page *op_page(struct tidings_op *op)
         return &op->u.feed.page;
     case TIDINGS_OP_HISTORY:
     case TIDINGS_OP_EVENTS:
+    case TIDINGS_OP_SUBSCRIPTIONS:
+    case TIDINGS_OP_NOTICES:
         return &op->u.page;
+    case TIDINGS_OP_REACTORS:
+    case TIDINGS_OP_REACTED:
+        return &op->u.reactors.page;
+    case TIDINGS_OP_COMMENTS:
+        return &op->u.comments.page;
+    case TIDINGS_OP_HOT:
+        return &op->u.hot.page;
+    case TIDINGS_OP_SCENES:
+    case TIDINGS_OP_SUBSCRIBERS:
+        return &op->u.scenes.page;
+    case TIDINGS_OP_READING:
+        return &op->u.readings.page;
     default:
         return NULL;
     }
 }
 
-static void ref_report(struct report *report, const struct ref *ref)
+void ref_report(struct report *report, const struct ref *ref)
 {
     switch (ref->kind) {
     case REF_NUMBER:
@@ -94,16 +110,25 @@ static void ref_report(struct report *report, const struct ref *ref)
     case REF_BEYOND:
         report_add(report, "newest as_of");
         break;
+    case REF_COMMENT:
+        report_add(report, "C%" PRIu64, ref->value);
+        break;
     case REF_EVENT:
         report_add(report, "E%" PRIu64, ref->value);
+        break;
+    case REF_SCENE:
+        report_add(report, "S%" PRIu64, ref->value);
+        break;
+    case REF_MESSAGE:
+        report_add(report, "S%" PRIu64 ".%" PRIu64, ref->value / MESSAGES_MOST,
+                   ref->value % MESSAGES_MOST);
         break;
     }
     if (ref->delta != 0)
         report_add(report, "%+" PRId64, ref->delta);
 }
 
-static void page_report(struct report *report, const struct step *step,
-                        const struct tidings_page *page)
+void page_report(struct report *report, const struct step *step, const struct tidings_page *page)
 {
     report_add(report, " limit=%" PRIu32, page->limit);
     if (step->list != 0)
@@ -114,7 +139,7 @@ static void page_report(struct report *report, const struct step *step,
                    step->wild_cursor ? " (made up)" : "");
 }
 
-static void mark_report(struct report *report, const struct step *step)
+void mark_report(struct report *report, const struct step *step)
 {
     if (step->posts != NULL) {
         report_add(report, " post_ids=[");
@@ -140,6 +165,74 @@ static void two_texts_report(struct report *report, const char *a_name, struct t
     report_text(report, a);
     report_add(report, " %s=", b_name);
     report_text(report, b);
+}
+
+static const char *reaction_name(enum tidings_reaction reaction)
+{
+    return reaction == TIDINGS_LIKE       ? "like"
+           : reaction == TIDINGS_FAV      ? "fav"
+           : reaction == TIDINGS_DOWNVOTE ? "downvote"
+                                          : "(no reaction)";
+}
+
+static void target_report(struct report *report, const struct step *step,
+                          enum tidings_target target)
+{
+    report_add(report, " %s ",
+               target == TIDINGS_TARGET_POST      ? "post"
+               : target == TIDINGS_TARGET_COMMENT ? "comment"
+                                                  : "(no target)");
+    ref_report(report, &step->post);
+}
+
+static void thread_report(struct report *report, const struct step *step)
+{
+    report_add(report, " post_id=");
+    ref_report(report, &step->post);
+    report_add(report, " parent_id=");
+    ref_report(report, &step->parent);
+}
+
+/* Of what reacts, comments, and lists that. */
+static void interaction_report(struct report *report, const struct step *step)
+{
+    const struct tidings_op *op = &step->op;
+
+    switch (op->kind) {
+    case TIDINGS_OP_REACT:
+    case TIDINGS_OP_UNREACT:
+        report_add(report, " %s", reaction_name(op->u.react.reaction));
+        target_report(report, step, op->u.react.target);
+        break;
+    case TIDINGS_OP_STATS:
+        target_report(report, step, op->u.react.target);
+        break;
+    case TIDINGS_OP_REACTORS:
+    case TIDINGS_OP_REACTED:
+        report_add(report, " %s", reaction_name(op->u.reactors.reaction));
+        target_report(report, step, op->u.reactors.target);
+        page_report(report, step, &op->u.reactors.page);
+        break;
+    case TIDINGS_OP_COMMENT:
+        report_add(report, " C%" PRIu32, step->comment);
+        thread_report(report, step);
+        report_add(report, " body=");
+        report_text(report, op->u.comment.body);
+        break;
+    case TIDINGS_OP_COMMENTS:
+        thread_report(report, step);
+        report_add(report, " sort=%d%s", (int)op->u.comments.sort,
+                   op->u.comments.include_hidden ? " include_hidden" : "");
+        page_report(report, step, &op->u.comments.page);
+        break;
+    case TIDINGS_OP_HOT:
+        report_add(report, " kind=%d", (int)op->u.hot.kind);
+        page_report(report, step, &op->u.hot.page);
+        break;
+    default:
+        target_report(report, step, TIDINGS_TARGET_COMMENT);
+        break;
+    }
 }
 
 static void arguments_report(struct report *report, const struct step *step)
@@ -205,12 +298,62 @@ static void arguments_report(struct report *report, const struct step *step)
     case TIDINGS_OP_HISTORY:
         page_report(report, step, &op->u.page);
         break;
+    case TIDINGS_OP_SCENE_PUBLISH:
+    case TIDINGS_OP_SCENE_EDIT:
+    case TIDINGS_OP_SCENE_DELETE:
+    case TIDINGS_OP_SCENES:
+    case TIDINGS_OP_SCENE:
+    case TIDINGS_OP_READING_SET:
+    case TIDINGS_OP_READING_DELETE:
+    case TIDINGS_OP_READING_CLEAR:
+    case TIDINGS_OP_READING:
+    case TIDINGS_OP_SUBSCRIBE:
+    case TIDINGS_OP_UNSUBSCRIBE:
+    case TIDINGS_OP_SUBSCRIPTIONS:
+    case TIDINGS_OP_SUBSCRIBERS:
+    case TIDINGS_OP_SUBSCRIBERS_AMONG:
+    case TIDINGS_OP_PREFERENCES:
+    case TIDINGS_OP_PREFERENCES_SET:
+    case TIDINGS_OP_NOTICES:
+    case TIDINGS_OP_NOTICES_MARK:
+        story_report(report, step);
+        break;
+    case TIDINGS_OP_REACT:
+    case TIDINGS_OP_UNREACT:
+    case TIDINGS_OP_COMMENT:
+    case TIDINGS_OP_COMMENT_DELETE:
+    case TIDINGS_OP_COMMENT_HIDE:
+    case TIDINGS_OP_COMMENT_RESTORE:
+    case TIDINGS_OP_REACTORS:
+    case TIDINGS_OP_REACTED:
+    case TIDINGS_OP_COMMENTS:
+    case TIDINGS_OP_STATS:
+    case TIDINGS_OP_HOT:
+        interaction_report(report, step);
+        break;
+    /* Not asked for here. */
+    case TIDINGS_OP_WEBHOOK_SET:
+    case TIDINGS_OP_WEBHOOK_DELETE:
+    case TIDINGS_OP_WEBHOOK_RETRY:
+    case TIDINGS_OP_WEBHOOK_REPORT:
+    case TIDINGS_OP_WEBHOOKS:
+    case TIDINGS_OP_WEBHOOK:
     case TIDINGS_OP_HISTORY_CLEAR:
     case TIDINGS_OP_BADGE:
     case TIDINGS_OP_UNREAD:
     case TIDINGS_OP_COUNT:
         break;
     }
+}
+
+static void rules_report(struct report *report, const struct tidings_settings *rules)
+{
+    report_add(report,
+               " with fold_down=%" PRIu64 " fold_percent=%" PRIu64 " hot=%" PRIu64 ",%" PRIu64
+               ",%" PRIu64 " hot_comment=%" PRIu64 ",%" PRIu64 ",%" PRIu64 " half_life=%" PRIu64,
+               rules->fold_down, rules->fold_percent, rules->hot_like, rules->hot_fav,
+               rules->hot_comment, rules->hot_comment_like, rules->hot_comment_reply,
+               rules->hot_comment_down, rules->hot_half_life_hours);
 }
 
 void step_report(struct report *report, size_t number, const struct step *step)
@@ -228,6 +371,8 @@ void step_report(struct report *report, size_t number, const struct step *step)
         return;
     case STEP_REOPEN:
         report_add(report, "close and open again");
+        if (step->rules != NULL)
+            rules_report(report, step->rules);
         return;
     case STEP_OP:
         break;

@@ -6,7 +6,7 @@
 
 #include "tidings.h"
 
-enum { RENDER_MAX = 256 };
+enum { RENDER_MAX = 320 };
 
 /* What `ctx` of a struct tidings_once points to. */
 struct render {
@@ -18,7 +18,7 @@ struct render {
 bool render_answer(const struct tidings_once *once, const struct tidings_answer *answer,
                    struct tidings_text *bytes);
 
-/* The id of the post in the line of a PUBLISH; 0 if there is none. */
-uint64_t render_post_id(struct tidings_text bytes);
+/* The id in a line that begins with this word ("post ", "comment ", "scene "); 0 if it does not. */
+uint64_t render_id(struct tidings_text bytes, const char *word);
 
 #endif

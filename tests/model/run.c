@@ -31,7 +31,7 @@ static int64_t run_clock(void *ctx)
     return atomic_load(&run->clock_ms);
 }
 
-static bool engine_open(struct run *run)
+bool run_open_engine(struct run *run)
 {
     const char *message = NULL;
     enum tidings_err err = tidings_open(&run->options, &run->engine, &message);
@@ -42,7 +42,7 @@ static bool engine_open(struct run *run)
     return run_fail(run, "tidings_open: %s: %s", tidings_err_code(err), message ? message : "");
 }
 
-bool run_open(struct run *run, struct recording *recording, const char *dir)
+void run_init(struct run *run, struct recording *recording, const char *dir)
 {
     memset(run, 0, sizeof *run);
     run->recording = recording;
@@ -59,7 +59,15 @@ bool run_open(struct run *run, struct recording *recording, const char *dir)
     run->post_room = recording->room + 1;
     run->post_ids = calloc(run->post_room, sizeof *run->post_ids);
     run->publish_of = calloc(run->post_room, sizeof *run->publish_of);
-    return engine_open(run);
+    run->comment_ids = calloc(run->post_room, sizeof *run->comment_ids);
+    run->comment_of = calloc(run->post_room, sizeof *run->comment_of);
+    run_story_open(&run->story, recording);
+}
+
+bool run_open(struct run *run, struct recording *recording, const char *dir)
+{
+    run_init(run, recording, dir);
+    return run_open_engine(run);
 }
 
 void run_close(struct run *run)
@@ -71,17 +79,26 @@ void run_close(struct run *run)
     model_release(&run->model);
     free(run->post_ids);
     free(run->publish_of);
+    free(run->comment_ids);
+    free(run->comment_of);
+    run_story_close(&run->story);
 }
 
-static bool run_reopen(struct run *run)
+static bool run_reopen(struct run *run, const struct tidings_settings *rules)
 {
     tidings_close(run->engine);
     run->engine = NULL;
     run->outcome->reopens++;
-    return engine_open(run);
+    if (rules != NULL) {
+        /* What is ordered otherwise cannot go on where it stood. */
+        memset(run->places, 0, sizeof run->places);
+        run->options.settings = *rules;
+        model_change_rules(&run->model, rules, atomic_load(&run->clock_ms));
+    }
+    return run_open_engine(run);
 }
 
-static bool run_verify(struct run *run)
+bool run_verify(struct run *run)
 {
     char text[2048] = "";
     struct tidings_verify verify = {.report = fmemopen(text, sizeof text, "w")};
@@ -115,30 +132,38 @@ static bool learn_as_of(struct run *run, const struct tidings_op *op)
     return true;
 }
 
-/* A repeat of an operation that is to be made once makes no new post; the model knows whether it is
- * one. 0: the key was first used for something that is no post at all. */
-static bool is_repeat(const struct run *run, uint64_t id)
+static bool makes_id(enum tidings_op_kind kind)
 {
+    return kind == TIDINGS_OP_PUBLISH || kind == TIDINGS_OP_COMMENT;
+}
+
+/* A repeat of an operation that is to be made once makes nothing new; the model knows whether it is
+ * one. 0: the key was first used for something that has no such id at all. */
+static bool is_repeat(const struct run *run, const struct tidings_op *op, uint64_t id)
+{
+    if (op->once == NULL)
+        return false;
     if (id == 0)
         return true;
-    for (size_t i = 0; i < run->model.n_posts; i++) {
-        if (run->model.posts[i].id == id)
-            return true;
-    }
-    return false;
+    if (op->kind == TIDINGS_OP_PUBLISH)
+        return model_post(&run->model, id) != NULL;
+    return model_comment(&run->model, id) != NULL;
 }
 
-static uint64_t published_id(const struct run *run, const struct tidings_op *op)
+/* The id of the post or comment that the last operation made. */
+static uint64_t made_id(const struct run *run, const struct tidings_op *op)
 {
+    bool post = op->kind == TIDINGS_OP_PUBLISH;
+
     if (op->once != NULL)
-        return render_post_id(run->answer.stored);
-    return run->answer.u.post.id;
+        return render_id(run->answer.stored, post ? "post " : "comment ");
+    return post ? run->answer.u.post.id : run->answer.u.comment.id;
 }
 
-static bool check_new_post_id(struct run *run, uint64_t id)
+static bool check_new_id(struct run *run, uint64_t id)
 {
     if (id <= run->model.newest_id || id > TIDINGS_ID_MAX)
-        return run_fail(run, "new post id %" PRIu64 " after post id or as_of %" PRIu64, id,
+        return run_fail(run, "new id %" PRIu64 " after id or as_of %" PRIu64, id,
                         run->model.newest_id);
     return true;
 }
@@ -166,6 +191,11 @@ static bool learn_event_ids(struct run *run)
 
 /* ---- One operation ------------------------------------------------------------------------- */
 
+bool is_storage_error(enum tidings_err err)
+{
+    return err == TIDINGS_NO_SPACE || err == TIDINGS_IO || err == TIDINGS_UNCERTAIN;
+}
+
 bool run_op(struct run *run, const struct tidings_op *op, struct tidings_cursor model_after)
 {
     struct model_call call = {.op = op, .now_ms = op->now_ms, .after = model_after};
@@ -178,22 +208,37 @@ bool run_op(struct run *run, const struct tidings_op *op, struct tidings_cursor 
     if (err != run->answer.err)
         return run_fail(run, "tidings_run returned %s, the answer says %s", tidings_err_code(err),
                         tidings_err_code(run->answer.err));
+    if (run->storage_fails && is_storage_error(err))
+        return true;
     if (!invariants_hold(&run->options.settings, op, &run->answer, &run->outcome->report))
         return run_fail(run, "in the answer to %s of user %" PRIu64, op_name(op->kind),
                         op->user_id);
-    if (op->kind == TIDINGS_OP_PUBLISH && err == TIDINGS_OK) {
-        call.new_post_id = published_id(run, op);
-        if ((op->once == NULL || !is_repeat(run, call.new_post_id)) &&
-            !check_new_post_id(run, call.new_post_id))
+    if (makes_id(op->kind) && err == TIDINGS_OK) {
+        call.new_post_id = made_id(run, op);
+        if (!is_repeat(run, op, call.new_post_id) && !check_new_id(run, call.new_post_id))
             return false;
     }
+    if (!run_story_learn(run, op, &call))
+        return false;
     model_run(&run->model, &call, &run->expected);
+    if (run->ran != NULL)
+        run->ran(run, &call);
     if (!compare_answers(op, &run->expected, &run->answer, &run->outcome->report))
         return run_fail(run, "in the answer to %s of user %" PRIu64, op_name(op->kind),
                         op->user_id);
     if (op->kind == TIDINGS_OP_EVENTS && err == TIDINGS_OK && !learn_event_ids(run))
         return false;
     return learn_as_of(run, op);
+}
+
+struct tidings_cursor run_model_next(const struct run *run, const struct tidings_op *op)
+{
+    struct tidings_cursor next = answer_next(op->kind, &run->answer);
+
+    /* The model leaves it to the engine where a page of hot posts ends exactly. */
+    if (op->kind == TIDINGS_OP_HOT && (next.a != 0 || next.b != 0))
+        return model_hot_place(&run->answer.u.hot.rows[run->answer.u.hot.n - 1]);
+    return run->expected.next;
 }
 
 /* ---- From a step to an operation ----------------------------------------------------------- */
@@ -210,18 +255,26 @@ static bool fresh_as_of(struct run *run, const struct step *step, uint64_t *as_o
     return true;
 }
 
-static bool post_made(const struct run *run, const struct ref *ref)
+/* Has what the ref names been made in this run? */
+static bool ref_made(const struct run *run, const struct ref *ref, uint64_t *id)
 {
-    return ref->kind == REF_POST && ref->value < run->post_room && run->post_ids[ref->value] != 0;
+    if (ref->kind == REF_SCENE || ref->kind == REF_MESSAGE)
+        return run_story_id(&run->story, ref, id);
+    if ((ref->kind != REF_POST && ref->kind != REF_COMMENT) || ref->value >= run->post_room)
+        return false;
+    *id = ref->kind == REF_POST ? run->post_ids[ref->value] : run->comment_ids[ref->value];
+    return *id != 0;
 }
 
-static uint64_t post_id(const struct run *run, const struct ref *ref)
+uint64_t run_ref_id(const struct run *run, const struct ref *ref)
 {
-    if (ref->kind != REF_POST)
+    uint64_t id;
+
+    if (ref->kind == REF_NUMBER)
         return ref->value;
-    if (post_made(run, ref))
-        return run->post_ids[ref->value] + (uint64_t)ref->delta;
-    return TIDINGS_ID_MAX - 1000000 - ref->value;
+    if (ref_made(run, ref, &id))
+        return id + (uint64_t)ref->delta;
+    return TIDINGS_ID_MAX - 1000000 - ref->value % 1000000;
 }
 
 static bool resolve_up_to(struct run *run, const struct step *step, uint64_t *up_to)
@@ -232,8 +285,8 @@ static bool resolve_up_to(struct run *run, const struct step *step, uint64_t *up
         *up_to = run->slots[ref->value];
         return true;
     }
-    if (post_made(run, ref)) {
-        *up_to = post_id(run, ref);
+    if (ref_made(run, ref, up_to)) {
+        *up_to += (uint64_t)ref->delta;
         return true;
     }
     if (ref->kind == REF_NUMBER) {
@@ -253,7 +306,7 @@ static bool resolve_mark(struct run *run, const struct step *step, struct tiding
     if (step->posts != NULL) {
         *ids = calloc(op->u.mark.n_post_ids + 1, sizeof **ids);
         for (size_t i = 0; i < op->u.mark.n_post_ids; i++)
-            (*ids)[i] = post_id(run, &step->posts[i]);
+            (*ids)[i] = run_ref_id(run, &step->posts[i]);
         op->u.mark.post_ids = *ids;
     }
     return resolve_up_to(run, step, &op->u.mark.up_to);
@@ -276,6 +329,36 @@ static struct place resolve_event(const struct run *run, const struct ref *ref)
     return at;
 }
 
+static void resolve_interaction(const struct run *run, const struct step *step,
+                                struct tidings_op *op)
+{
+    switch (op->kind) {
+    case TIDINGS_OP_REACT:
+    case TIDINGS_OP_UNREACT:
+    case TIDINGS_OP_STATS:
+        op->u.react.id = run_ref_id(run, &step->post);
+        break;
+    case TIDINGS_OP_REACTORS:
+        op->u.reactors.id = run_ref_id(run, &step->post);
+        break;
+    case TIDINGS_OP_COMMENT:
+        op->u.comment.post_id = run_ref_id(run, &step->post);
+        op->u.comment.parent_id = run_ref_id(run, &step->parent);
+        break;
+    case TIDINGS_OP_COMMENT_DELETE:
+    case TIDINGS_OP_COMMENT_HIDE:
+    case TIDINGS_OP_COMMENT_RESTORE:
+        op->u.comment_id.comment_id = run_ref_id(run, &step->post);
+        break;
+    case TIDINGS_OP_COMMENTS:
+        op->u.comments.post_id = run_ref_id(run, &step->post);
+        op->u.comments.parent_id = run_ref_id(run, &step->parent);
+        break;
+    default:
+        break;
+    }
+}
+
 /* Fills in what the step only names. */
 static bool resolve(struct run *run, const struct step *step, struct tidings_op *op,
                     struct tidings_cursor *model_after, uint64_t **ids)
@@ -285,18 +368,21 @@ static bool resolve(struct run *run, const struct step *step, struct tidings_op 
 
     switch (op->kind) {
     case TIDINGS_OP_EDIT:
-        op->u.edit.post_id = post_id(run, &step->post);
+        op->u.edit.post_id = run_ref_id(run, &step->post);
         return true;
     case TIDINGS_OP_DELETE:
     case TIDINGS_OP_OPEN:
     case TIDINGS_OP_HISTORY_DELETE:
     case TIDINGS_OP_POST:
-        op->u.post.post_id = post_id(run, &step->post);
+        op->u.post.post_id = run_ref_id(run, &step->post);
         return true;
     case TIDINGS_OP_MARK_READ:
     case TIDINGS_OP_MARK_UNREAD:
+    case TIDINGS_OP_NOTICES_MARK:
         return resolve_mark(run, step, op, ids);
     default:
+        resolve_interaction(run, step, op);
+        run_story_resolve(run, step, op);
         break;
     }
     if (page == NULL)
@@ -313,11 +399,23 @@ static bool resolve(struct run *run, const struct step *step, struct tidings_op 
     return true;
 }
 
+/* The error that the list's first page would be answered with. */
+static enum tidings_err error_at_first(struct run *run, struct tidings_op op)
+{
+    struct model_call call = {.op = &op, .now_ms = atomic_load(&run->clock_ms)};
+
+    op_page(&op)->after = (struct tidings_cursor){0, 0};
+    model_run(&run->model, &call, &run->expected);
+    return run->expected.err;
+}
+
 static bool run_wild(struct run *run, const struct tidings_op *op)
 {
     enum tidings_err err = tidings_run(run->engine, op, &run->answer);
 
     if (err == TIDINGS_INVALID && run->answer.field && strcmp(run->answer.field, "cursor") == 0)
+        return true;
+    if (err != TIDINGS_OK && err == error_at_first(run, *op))
         return true;
     if (err != TIDINGS_OK)
         return run_fail(run, "a made-up cursor: %s", tidings_err_code(err));
@@ -332,22 +430,31 @@ static void number_bytes(uint8_t bytes[16], uint32_t number)
     memcpy(bytes + 12, &number, sizeof number);
 }
 
-static void remember(struct run *run, const struct step *step, const struct tidings_op *op)
+static bool remember(struct run *run, const struct step *step, const struct tidings_op *op)
 {
     uint64_t as_of;
 
     if (run->answer.err != TIDINGS_OK)
-        return;
+        return true;
     if (op->kind == TIDINGS_OP_PUBLISH && run->post_ids[step->publish] == 0) {
-        run->post_ids[step->publish] = published_id(run, op);
+        run->post_ids[step->publish] = made_id(run, op);
         run->publish_of[run->model.n_posts - 1] = step->publish;
         run->outcome->posts++;
     }
+    /* Unless it was the repeat of something else. */
+    if (op->kind == TIDINGS_OP_COMMENT && run->comment_ids[step->comment] == 0 &&
+        run->model.n_comments > 0 &&
+        run->model.comments[run->model.n_comments - 1].id == made_id(run, op)) {
+        run->comment_ids[step->comment] = made_id(run, op);
+        run->comment_of[run->model.n_comments - 1] = step->comment;
+        run->outcome->comments++;
+    }
     if (step->list != 0)
-        run->places[step->list % LISTS] =
-            (struct place){step->list, answer_next(op->kind, &run->answer), run->expected.next};
+        run->places[step->list % LISTS] = (struct place){
+            step->list, answer_next(op->kind, &run->answer), run_model_next(run, op)};
     if (step->keep_as_of != 0 && answer_as_of(op->kind, &run->answer, &as_of))
         run->slots[step->keep_as_of] = as_of;
+    return run_story_remember(run, step, op);
 }
 
 static bool run_op_step(struct run *run, const struct step *step)
@@ -369,9 +476,7 @@ static bool run_op_step(struct run *run, const struct step *step)
     if (ok && step->wild_cursor) {
         ok = run_wild(run, &op);
     } else if (ok) {
-        ok = run_op(run, &op, model_after);
-        if (ok)
-            remember(run, step, &op);
+        ok = run_op(run, &op, model_after) && remember(run, step, &op);
     }
     free(ids);
     return ok;
@@ -389,7 +494,7 @@ bool run_step(struct run *run, const struct step *step)
     case STEP_VERIFY:
         return run_verify(run);
     case STEP_REOPEN:
-        return run_reopen(run);
+        return run_reopen(run, step->rules);
     }
     return false;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* From a failing run to a short one: find where it first goes wrong, then leave out what it can do
  * without: everything that only reads, all of one user's doing, big pieces, and single steps. */
+#include "model.h"
 #include "replay.h"
 
 #include <stdlib.h>
@@ -72,7 +73,7 @@ static bool leave_out(struct shrinker *s, size_t at, size_t count)
 
 static bool is_write(const struct step *step)
 {
-    return step->kind == STEP_OP && step->op.kind <= TIDINGS_OP_HISTORY_CLEAR;
+    return step->kind == STEP_OP && model_op_writes(step->op.kind);
 }
 
 /* Without what changes nothing, but for the last step. */
@@ -164,6 +165,12 @@ static void simplify(struct shrinker *s)
             step->op.u.publish.body = (struct tidings_text){NULL, 0};
         } else if (step->op.kind == TIDINGS_OP_EDIT && step->op.u.edit.body.n > 1) {
             step->op.u.edit.body = (struct tidings_text){"b", 1};
+        } else if (step->op.kind == TIDINGS_OP_COMMENT && step->op.u.comment.body.n > 1) {
+            step->op.u.comment.body = (struct tidings_text){"c", 1};
+        } else if (step->op.kind == TIDINGS_OP_SCENE_PUBLISH && step->op.u.scene.n_messages > 0) {
+            step->op.u.scene.title = (struct tidings_text){"s", 1};
+            step->op.u.scene.messages = NULL;
+            step->op.u.scene.n_messages = 0;
         } else if (!before.by_clock) {
             continue;
         }

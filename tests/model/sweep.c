@@ -3,45 +3,42 @@
  * The sweep: every question about every user, compared with the model as always, and beyond that
  * counted up, so that the answers are held against each other without the model's help.
  */
+#include "sweep.h"
+
 #include "invariants.h"
-#include "run.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct sweep {
-    struct run *run;
-    int64_t now_ms;
-    uint32_t limit;
-    uint64_t *authors; /* who has ever published */
-    size_t n_authors;
-};
-
-static struct tidings_op question(const struct sweep *sweep, enum tidings_op_kind kind,
-                                  uint64_t viewer)
+struct tidings_op question(const struct sweep *sweep, enum tidings_op_kind kind, uint64_t viewer)
 {
     return (struct tidings_op){.kind = kind, .user_id = viewer, .now_ms = sweep->now_ms};
 }
 
-static bool ask(struct sweep *sweep, const struct tidings_op *op)
+bool ask(struct sweep *sweep, const struct tidings_op *op)
 {
     return run_op(sweep->run, op, (struct tidings_cursor){0, 0});
 }
 
-/* Pages through the whole list; *n is the number of its rows. */
-static bool page_through(struct sweep *sweep, struct tidings_op op, uint64_t *n)
+/* Of the last answer; a hot list's the model does not cut to pages. */
+static uint64_t rows_of(const struct sweep *sweep, const struct tidings_op *op)
+{
+    return op->kind == TIDINGS_OP_HOT ? sweep->run->answer.u.hot.n : sweep->run->expected.n;
+}
+
+bool page_through(struct sweep *sweep, struct tidings_op op, uint64_t *n)
 {
     struct tidings_page *page = op_page(&op);
     struct tidings_cursor model_after = {0, 0};
     bool more = true;
 
     page->limit = sweep->limit;
-    for (*n = 0; more; *n += sweep->run->expected.n) {
+    for (*n = 0; more; *n += rows_of(sweep, &op)) {
         if (!run_op(sweep->run, &op, model_after))
             return false;
         page->after = answer_next(op.kind, &sweep->run->answer);
-        model_after = sweep->run->expected.next;
+        model_after = run_model_next(sweep->run, &op);
         more = page->after.a != 0 || page->after.b != 0;
         if (op.kind == TIDINGS_OP_EVENTS) /* which always says where to ask again */
             more = sweep->run->expected.n == sweep->limit;
@@ -241,13 +238,15 @@ bool run_sweep(struct run *run, int64_t now_ms, uint32_t limit)
     bool ok;
 
     find_authors(&sweep);
-    ok = sweep_posts(&sweep) && sweep_events(&sweep);
+    ok = sweep_posts(&sweep) && sweep_events(&sweep) && sweep_interactions(&sweep) &&
+         sweep_stories(&sweep);
     for (size_t i = 0; ok && i < run->recording->n_users; i++) {
         uint64_t viewer = run->recording->user_ids[i];
 
         ok = sweep_unread(&sweep, viewer) && sweep_inbox(&sweep, viewer) &&
              sweep_author_pages(&sweep, viewer) && sweep_relations(&sweep, viewer) &&
-             sweep_fans(&sweep, viewer) && sweep_history(&sweep, viewer);
+             sweep_fans(&sweep, viewer) && sweep_history(&sweep, viewer) &&
+             sweep_reacted(&sweep, viewer) && sweep_reader(&sweep, viewer);
     }
     free(sweep.authors);
     return ok;

@@ -15,6 +15,7 @@
 #include "domain/heat.h"
 #include "engine/local/keys.h"
 #include "engine/local/records.h"
+#include "engine/local/records_story.h"
 
 #define MUST(condition)                                                                    \
     do {                                                                                   \
@@ -36,6 +37,11 @@ enum record_kind {
     RECORD_COUNTS,
     RECORD_COMMENT,
     RECORD_RULES,
+    RECORD_SCENE,
+    RECORD_MESSAGES,
+    RECORD_SHELF,
+    RECORD_POSITION,
+    RECORD_WEBHOOK,
     RECORD_KINDS
 };
 
@@ -102,7 +108,8 @@ static inline bool check_pair_record(struct bytes from, struct arena *arena)
     bool open = pair.n_spans && pair.spans[pair.n_spans - 1].end == SPAN_OPEN;
     MUST(spans_valid(pair.spans, pair.n_spans));
     MUST(open == pair.following);
-    MUST(pair.following ? is_an_id(pair.rank) : !pair.rank);
+    MUST(!(pair.following && pair.paused));
+    MUST(pair.following || pair.paused ? is_an_id(pair.rank) : !pair.rank);
     MUST(pair.dead_in <= pair.reads_in && pair.dead_out <= pair.reads_out);
     MUST(has_reads || (!pair.settled && !pair.skips.n));
     MUST(lies_within(pair.skips, from));
@@ -115,7 +122,8 @@ static inline bool check_pair_record(struct bytes from, struct arena *arena)
 
     struct bytes value = pair_encode(&pair, arena);
     MUST(value.p && pair_decode(value, arena, &again, 0));
-    MUST(again.following == pair.following && again.rank == pair.rank);
+    MUST(again.following == pair.following && again.paused == pair.paused);
+    MUST(again.rank == pair.rank);
     MUST(again.settled == pair.settled && again.n_spans == pair.n_spans);
     MUST(again.reads_in == pair.reads_in && again.reads_out == pair.reads_out);
     MUST(again.dead_in == pair.dead_in && again.dead_out == pair.dead_out);
@@ -262,6 +270,94 @@ static inline bool check_rules_record(struct bytes from)
     return true;
 }
 
+static inline bool check_scene_record(struct bytes from, struct arena *arena)
+{
+    struct scene_record scene, again;
+    if (!scene_decode(from, &scene))
+        return false;
+    MUST(is_an_id(scene.story) && scene.deleted == (scene.removed != 0));
+    MUST(!(scene.deleted && scene.n_messages) && lies_within(scene.title, from));
+    struct bytes value = scene_encode(&scene, arena);
+    MUST(value.p && scene_decode(value, &again));
+    MUST(scene.deleted == again.deleted && scene.story == again.story && scene.seq == again.seq);
+    MUST(scene.edited == again.edited && scene.removed == again.removed);
+    MUST(scene.n_messages == again.n_messages && same_bytes(scene.title, again.title));
+    return true;
+}
+
+static inline struct bytes message_bytes(const struct tidings_message *message)
+{
+    return (struct bytes){(const uint8_t *)message->text.p, message->text.n};
+}
+
+static inline bool check_messages_record(struct bytes from, struct arena *arena)
+{
+    struct tidings_message *messages, *again;
+    size_t n, n_again;
+    if (!messages_decode(from, arena, &messages, &n))
+        return false;
+    MUST(n >= 1 && n <= from.n);
+    struct bytes value = messages_encode(messages, n, arena);
+    MUST(value.p && messages_decode(value, arena, &again, &n_again) && n == n_again);
+    for (size_t i = 0; i < n; i++) {
+        MUST(is_an_id(messages[i].id) && messages[i].id == again[i].id && messages[i].text.n);
+        MUST(lies_within(message_bytes(&messages[i]), from));
+        MUST(same_bytes(message_bytes(&messages[i]), message_bytes(&again[i])));
+    }
+    return true;
+}
+
+static inline bool check_shelf_record(struct bytes from)
+{
+    struct shelf_record shelf, again;
+    uint8_t bytes[SHELF_RECORD_MAX];
+    if (!shelf_decode(from, &shelf))
+        return false;
+    MUST(shelf.cleared <= TIDINGS_ID_MAX && shelf.quiet <= 1);
+    size_t n = shelf_encode(&shelf, bytes);
+    MUST(n <= sizeof bytes && shelf_decode((struct bytes){bytes, n}, &again));
+    MUST(!memcmp(&shelf, &again, sizeof shelf));
+    return true;
+}
+
+static inline bool check_position_record(struct bytes from)
+{
+    struct position_record position, again;
+    const struct reading *reading = &position.reading;
+    uint8_t bytes[POSITION_RECORD_MAX];
+    if (!position_decode(from, &position))
+        return false;
+    MUST(reading->read_at >= 0 && reading->entered_at >= 0 && reading->erased_at >= 0);
+    MUST(!reading->scene == !reading->read_at && (reading->scene || !reading->message));
+    MUST(position.first <= position.changed && position.changed <= TIDINGS_ID_MAX);
+    size_t n = position_encode(&position, bytes);
+    MUST(n <= sizeof bytes && position_decode((struct bytes){bytes, n}, &again));
+    MUST(!memcmp(&position, &again, sizeof position));
+    return true;
+}
+
+static inline bool check_webhook_record(struct bytes from, struct arena *arena)
+{
+    struct webhook_record webhook, again;
+    if (!webhook_decode(from, &webhook))
+        return false;
+    MUST(is_an_id(webhook.generation) && is_an_id(webhook.created) && is_an_id(webhook.position));
+    MUST(webhook.dead_from <= webhook.position && webhook.attempts <= UINT32_MAX);
+    MUST((int64_t)webhook.retry_at >= 0 && (int64_t)webhook.failing_since >= 0);
+    MUST(lies_within(webhook.url, from) && lies_within(webhook.secret, from));
+    MUST(lies_within(webhook.last_error, from));
+    struct bytes value = webhook_encode(&webhook, arena);
+    MUST(value.p && webhook_decode(value, &again));
+    MUST(webhook.disabled == again.disabled && webhook.generation == again.generation);
+    MUST(webhook.created == again.created);
+#define X(field) MUST(webhook.field == again.field);
+    WEBHOOK_FIELDS(X)
+#undef X
+    MUST(same_bytes(webhook.url, again.url) && same_bytes(webhook.secret, again.secret));
+    MUST(same_bytes(webhook.last_error, again.last_error));
+    return true;
+}
+
 /* Whether the bytes are such a record. Does not return if it is accepted and yet is not sound. */
 static inline bool check_record(enum record_kind kind, struct bytes from, struct arena *arena)
 {
@@ -288,6 +384,16 @@ static inline bool check_record(enum record_kind kind, struct bytes from, struct
         return check_comment_record(from);
     case RECORD_RULES:
         return check_rules_record(from);
+    case RECORD_SCENE:
+        return check_scene_record(from, arena);
+    case RECORD_MESSAGES:
+        return check_messages_record(from, arena);
+    case RECORD_SHELF:
+        return check_shelf_record(from);
+    case RECORD_POSITION:
+        return check_position_record(from);
+    case RECORD_WEBHOOK:
+        return check_webhook_record(from, arena);
     case RECORD_KINDS:
         break;
     }

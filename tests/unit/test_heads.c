@@ -119,6 +119,36 @@ static void posts_are_found_by_id(void **state)
 
 /* ---- Aborts --------------------------------------------------------------------------------- */
 
+static void a_closed_head_keeps_its_lists(void **state)
+{
+    (void)state;
+    const uint64_t story = 7 | HEAD_STORY;
+    assert_true(heads_add_post(heads, story, 1, 16));
+    assert_true(heads_add_post(heads, story, 1, 32));
+    assert_true(heads_add_post(heads, 7, 1, 48)); /* a user with the same number */
+    heads_commit(heads);
+    struct heads_reader *reader = heads_reader_new(heads);
+    assert_non_null(reader);
+    heads_enter(heads, reader);
+    assert_true(heads_close(heads, story, 2));
+    heads_abort(heads);
+    assert_false(head_is_closed(heads_get(heads, story, 2)));
+    assert_true(heads_close(heads, story, 2));
+    heads_commit(heads);
+    const struct head *head = heads_get(heads, story, 2);
+    assert_true(head_is_closed(head));
+    assert_int_equal(head->n_posts, 2);
+    assert_int_equal(head_posts_below(head, 17), 1);
+    assert_int_equal(head_posts_below(head, UINT64_MAX), 2);
+    assert_false(head_is_closed(heads_get(heads, story, 1)));
+    assert_int_equal(heads_get(heads, 7, 2)->ids[0], 48);
+    struct head copy = *head;
+    copy.author = 9 | HEAD_STORY;
+    assert_true(heads_load(heads, &copy));
+    assert_true(head_is_closed(heads_get(heads, 9 | HEAD_STORY, 2)));
+    heads_leave(reader);
+}
+
 static void an_abort_takes_everything_back(void **state)
 {
     (void)state;
@@ -358,6 +388,7 @@ int main(void)
         TEST(the_writer_sees_its_own_changes_and_readers_do_not),
         TEST(deletions_are_kept_in_order_and_sorted),
         TEST(posts_are_found_by_id),
+        TEST(a_closed_head_keeps_its_lists),
         TEST(an_abort_takes_everything_back),
         TEST(an_abort_takes_back_what_outgrew_its_array),
         TEST(an_abort_takes_back_what_outgrew_the_table),

@@ -178,13 +178,81 @@ static struct bytes sample_rules(void)
     return keep(bytes, rules_encode(&rules, bytes));
 }
 
+static struct bytes sample_paused(void)
+{
+    struct span spans[] = {{3, 90}};
+    struct pair pair = {.paused = true, .rank = TIDINGS_ID_MAX, .n_spans = 1, .spans = spans};
+    return pair_encode(&pair, &arena);
+}
+
+static struct bytes sample_scene(bool deleted, const char *title)
+{
+    struct scene_record scene = {
+        .deleted = deleted,
+        .story = TIDINGS_ID_MAX,
+        .seq = UINT32_MAX,
+        .n_messages = deleted ? 0 : 1000,
+        .edited = TIDINGS_ID_MAX,
+        .removed = deleted ? TIDINGS_ID_MAX : 0,
+        .title = bytes_of(title),
+    };
+    return scene_encode(&scene, &arena);
+}
+
+static struct bytes sample_messages(size_t n)
+{
+    struct tidings_message messages[3] = {
+        {1, {"a", 1}}, {TIDINGS_ID_MAX, {"bc", 2}}, {2, {"d", 1}}};
+    return messages_encode(messages, n, &arena);
+}
+
+static struct bytes sample_shelf(uint64_t value)
+{
+    struct shelf_record shelf = {value, value, value, value != 0};
+    uint8_t bytes[SHELF_RECORD_MAX];
+    return keep(bytes, shelf_encode(&shelf, bytes));
+}
+
+static struct bytes sample_position(uint64_t scene, uint64_t stamp)
+{
+    struct position_record position = {
+        .reading = {.read_at = scene ? 1000 : 0,
+                    .scene = scene,
+                    .message = scene,
+                    .entered_at = (int64_t)stamp,
+                    .erased_at = (int64_t)stamp},
+        .first = stamp,
+        .changed = stamp,
+    };
+    uint8_t bytes[POSITION_RECORD_MAX];
+    return keep(bytes, position_encode(&position, bytes));
+}
+
+static struct bytes sample_webhook(uint64_t id, uint64_t number, const char *text)
+{
+    struct webhook_record webhook = {
+        .disabled = *text,
+        .generation = id,
+        .created = id,
+        .position = id,
+        .dead_from = number ? id : 0,
+        .retry_at = number,
+        .attempts = number & UINT32_MAX,
+        .dead = number,
+        .url = bytes_of(text),
+        .secret = bytes_of(text),
+        .last_error = bytes_of(text),
+    };
+    return webhook_encode(&webhook, &arena);
+}
+
 struct sample {
     enum record_kind kind;
     struct bytes value;
     bool has_free_tail; /* ends in bytes of any length: what is cut off there is not missed */
 };
 
-enum { SAMPLES_MAX = 40 };
+enum { SAMPLES_MAX = 80 };
 
 static size_t make_samples(struct sample *to)
 {
@@ -224,6 +292,17 @@ static size_t make_samples(struct sample *to)
         {RECORD_COMMENT, sample_comment(TIDINGS_COMMENT_HIDDEN, 8, HEAT_COUNT_MAX), false},
         {RECORD_COMMENT, sample_comment(TIDINGS_COMMENT_DELETED, 8, 300), false},
         {RECORD_RULES, sample_rules(), false},
+        {RECORD_PAIR, sample_paused(), true},
+        {RECORD_SCENE, sample_scene(false, "A title"), false},
+        {RECORD_SCENE, sample_scene(true, ""), false},
+        {RECORD_MESSAGES, sample_messages(1), false},
+        {RECORD_MESSAGES, sample_messages(3), false},
+        {RECORD_SHELF, sample_shelf(0), false},
+        {RECORD_SHELF, sample_shelf(TIDINGS_ID_MAX), false},
+        {RECORD_POSITION, sample_position(0, 0), false},
+        {RECORD_POSITION, sample_position(TIDINGS_ID_MAX, TIDINGS_ID_MAX), false},
+        {RECORD_WEBHOOK, sample_webhook(1, 0, ""), false},
+        {RECORD_WEBHOOK, sample_webhook(TIDINGS_ID_MAX, INT64_MAX, "https://a.example/"), false},
     };
     memcpy(to, samples, sizeof samples);
     return COUNT_OF(samples);
@@ -557,6 +636,37 @@ static void stamps_past_the_last_id_are_refused(void **state)
     assert_false(accepts(RECORD_USER, bytes, user_encode(&user, bytes)));
 }
 
+static void impossible_records_of_stories_are_refused(void **state)
+{
+    (void)state;
+    struct scene_record scene = {.deleted = true, .story = 1, .removed = 1, .n_messages = 1};
+    struct bytes value = scene_encode(&scene, &arena);
+    assert_false(accepts(RECORD_SCENE, value.p, value.n)); /* a deleted scene keeps no messages */
+    scene = (struct scene_record){.story = 1, .removed = 1};
+    value = scene_encode(&scene, &arena);
+    assert_false(accepts(RECORD_SCENE, value.p, value.n));
+    value = sample_messages(0); /* then there is no row */
+    assert_false(accepts(RECORD_MESSAGES, value.p, value.n));
+    const uint8_t many[] = {0x10, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0, 0, 0, 1, 1, 'a'};
+    assert_false(accepts(RECORD_MESSAGES, many, sizeof many)); /* more than it has bytes */
+
+    uint8_t bytes[POSITION_RECORD_MAX];
+    const struct position_record wrong[] = {
+        {.reading.scene = 1},                          /* read, but never */
+        {.reading.read_at = 1},                        /* read, but nowhere */
+        {.reading.message = 1},                        /* a message of no scene */
+        {.first = 2, .changed = 1},                    /* changed before it was */
+        {.changed = 1},                                /* never first shown */
+        {.reading.entered_at = INT64_MAX},             /* would be cut down in a key */
+        {.reading = {1, TIDINGS_ID_MAX + 1, 0, 0, 0}}, /* no id */
+    };
+    for (size_t i = 0; i < COUNT_OF(wrong); i++)
+        assert_false(accepts(RECORD_POSITION, bytes, position_encode(&wrong[i], bytes)));
+    const struct shelf_record shelves[] = {{.quiet = 2}, {.cleared = TIDINGS_ID_MAX + 1}};
+    for (size_t i = 0; i < COUNT_OF(shelves); i++)
+        assert_false(accepts(RECORD_SHELF, bytes, shelf_encode(&shelves[i], bytes)));
+}
+
 /* ---- Numbers -------------------------------------------------------------------------------- */
 
 static void ids_sort_as_their_bytes_do(void **state)
@@ -629,6 +739,7 @@ int main(void)
         TEST(impossible_posts_and_events_are_refused),
         TEST(impossible_reactions_and_comments_are_refused),
         TEST(stamps_past_the_last_id_are_refused),
+        TEST(impossible_records_of_stories_are_refused),
         TEST(ids_sort_as_their_bytes_do),
         TEST(varints_of_every_length_come_back),
         TEST(a_reader_that_failed_stays_at_its_end),

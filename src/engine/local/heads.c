@@ -323,6 +323,17 @@ bool heads_add_post(struct heads *heads, uint64_t author, uint64_t version, uint
     return true;
 }
 
+bool heads_close(struct heads *heads, uint64_t author, uint64_t version)
+{
+    struct slot *slot = claim_slot(heads, author);
+    struct head *head = slot ? own_version(heads, slot, author, version) : NULL;
+    if (!head)
+        return false;
+    head->last_id = HEAD_CLOSED;
+    publish(slot, head);
+    return true;
+}
+
 /* Room for one more in the sorted array. It is changed in its middle, so it is not shared: the first time in a
  * transaction it is copied. */
 static uint32_t *own_sorted(const struct head *head)
@@ -393,7 +404,8 @@ bool heads_load(struct heads *heads, const struct head *from)
     *head = *from;
     head->version = 0;
     head->prev = NULL;
-    head->last_id = from->n_posts ? from->ids[from->n_posts - 1] : 0;
+    if (!head_is_closed(from))
+        head->last_id = from->n_posts ? from->ids[from->n_posts - 1] : 0;
     bool ok = copy_array(from->ids, from->n_posts, sizeof *from->ids, &head->ids);
     ok = copy_array(from->deleted, from->n_deleted, sizeof *from->deleted, &head->deleted) && ok;
     ok = copy_array(from->deleted_sorted, from->n_deleted, sizeof *from->deleted_sorted,

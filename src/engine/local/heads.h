@@ -20,11 +20,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/*
+ * A story has a head too: its scenes are to it what posts are to their author. Both kinds are kept
+ * in one place, under numbers that cannot be mixed up, so that an answer about both is of one
+ * moment.
+ */
+#define HEAD_STORY (UINT64_C(1) << 63) /* | the story's id: `author` of its head */
+
+#define HEAD_CLOSED UINT64_MAX /* as last_id: the story was deleted, and its scenes with it */
+
 struct head {
     uint64_t author;
     uint64_t version;
     const struct head *prev; /* the version before, or NULL */
-    uint64_t last_id;        /* of the newest post; 0 if there is none */
+    uint64_t last_id;        /* of the newest post; 0 if there is none; HEAD_CLOSED */
     uint32_t n_posts;        /* and so the next post's number */
     uint32_t n_deleted;
     const uint64_t *ids;            /* by number, ascending */
@@ -61,6 +70,9 @@ bool heads_load(struct heads *heads, const struct head *from);
 bool heads_add_post(struct heads *heads, uint64_t author, uint64_t version, uint64_t id);
 bool heads_add_deletion(struct heads *heads, uint64_t author, uint64_t version, uint32_t number);
 
+/* A new version that is closed; the lists stay. False if memory is short. */
+bool heads_close(struct heads *heads, uint64_t author, uint64_t version);
+
 /* After the transaction's commit; after its abort, which takes its versions back. Both free what no
  * reader can reach any more. */
 void heads_commit(struct heads *heads);
@@ -89,6 +101,11 @@ uint32_t head_posts_below(const struct head *head, uint64_t id);
 uint32_t head_deleted_below(const struct head *head, uint32_t number);
 
 bool head_is_deleted(const struct head *head, uint32_t number);
+
+static inline bool head_is_closed(const struct head *head)
+{
+    return head->last_id == HEAD_CLOSED;
+}
 
 /* Bit i is set if the post numbered first + i is deleted. */
 uint64_t head_deleted_mask(const struct head *head, uint32_t first);

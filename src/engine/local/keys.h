@@ -18,9 +18,16 @@ enum user_row {
     ROW_USER = 'u',    /* counters and the like */
     ROW_REACTED = 'v', /* + target and reaction, ~stamp: what the user reacted to, newest first */
     ROW_VOTE = 'w',    /* + ~target: the reactions to it */
+
+    ROW_LATEST = 'L',     /* + ~time, ~story: reading positions, latest first */
+    ROW_NOTICE_MAP = 'M', /* + story, chunk: 64 scenes' read state */
+    ROW_NOTICES = 'N',    /* + story: pair with a subscription, or scenes delivered */
+    ROW_POSITION = 'P',   /* + story: where the reader stopped */
+    ROW_SHELF = 'S',      /* counters and the like of what has to do with stories */
+    ROW_CHANGED = 'V',    /* + version, story: reading positions in the order of changing */
 };
 
-/* Rows of one author in TABLE_AUTHOR. */
+/* Rows of one author in TABLE_AUTHOR; the same of a story's scenes in TABLE_STORY. */
 enum author_row {
     ROW_DELETED = 'd', /* + chunk: numbers of deleted posts, in the order of deleting */
     ROW_POSTS = 's',   /* + chunk: ids of the posts numbered chunk * 64 ... */
@@ -34,6 +41,12 @@ enum target_row {
     ROW_REACTOR = 'l', /* + reaction, ~stamp: who, newest first */
     ROW_HOT = 'p',     /* + ~heat, ~comment: comments directly on it, hottest first */
     ROW_REPLY = 'r',   /* + comment: the same, oldest first */
+};
+
+/* Rows of one scene in TABLE_SCENE, behind the scene id. The scene's record has the id alone. */
+enum scene_row {
+    ROW_GIVEN = 'g',    /* + id: that many message ids were given out from there on */
+    ROW_MESSAGES = 'm', /* its messages */
 };
 
 #define ID_MASK ((UINT64_C(1) << (ID_BYTES * 8)) - 1)
@@ -66,8 +79,8 @@ static inline void key_add_u32(struct key *key, uint32_t value)
     key->n += 4;
 }
 
-/* TABLE_PROFILE, TABLE_POST, TABLE_BODY, TABLE_EVENT, TABLE_TODO; and the prefix of one user's or author's rows.
- */
+/* TABLE_PROFILE, TABLE_POST, TABLE_BODY, TABLE_EVENT, TABLE_TODO, TABLE_SCENE, TABLE_UNSWEPT; and
+ * the prefix of one user's, author's or story's rows. */
 static inline struct key key_id(uint64_t id)
 {
     struct key key = {.n = 0};
@@ -89,11 +102,18 @@ static inline struct key key_pair(uint64_t fan, enum user_row row, uint64_t auth
     return key;
 }
 
-static inline struct key key_readmap(uint64_t reader, uint64_t author, uint32_t chunk)
+/* A chunk of 64 posts in those rows of the reader's. */
+static inline struct key key_map(uint64_t reader, enum user_row row, uint64_t author,
+                                 uint32_t chunk)
 {
-    struct key key = key_pair(reader, ROW_READMAP, author);
+    struct key key = key_pair(reader, row, author);
     key_add_u32(&key, chunk);
     return key;
+}
+
+static inline struct key key_readmap(uint64_t reader, uint64_t author, uint32_t chunk)
+{
+    return key_map(reader, ROW_READMAP, author, chunk);
 }
 
 static inline struct key key_history(uint64_t reader, uint64_t stamp, uint64_t post)
@@ -189,6 +209,29 @@ static inline struct key key_hot(enum tidings_post_kind kind, uint64_t heat, uin
     return key;
 }
 
+static inline struct key key_latest(uint64_t reader, uint64_t time_ms, uint64_t story)
+{
+    struct key key = key_row(reader, ROW_LATEST);
+    key_add_id_descending(&key, time_ms);
+    key_add_id_descending(&key, story);
+    return key;
+}
+
+static inline struct key key_changed(uint64_t reader, uint64_t version, uint64_t story)
+{
+    struct key key = key_row(reader, ROW_CHANGED);
+    key_add_id(&key, version);
+    key_add_id(&key, story);
+    return key;
+}
+
+static inline struct key key_given(uint64_t scene, uint64_t first)
+{
+    struct key key = key_row(scene, ROW_GIVEN);
+    key_add_id(&key, first);
+    return key;
+}
+
 /* An idempotency key. */
 enum { ONCE_BYTES = 16 };
 
@@ -197,6 +240,14 @@ static inline struct key key_once(uint64_t user, const uint8_t key_bytes[ONCE_BY
     struct key key = key_id(user);
     memcpy(key.bytes + key.n, key_bytes, ONCE_BYTES);
     key.n += ONCE_BYTES;
+    return key;
+}
+
+/* check.c bounds the name. */
+static inline struct key key_webhook(struct tidings_text name)
+{
+    struct key key = {.n = (uint8_t)name.n};
+    memcpy(key.bytes, name.p, name.n);
     return key;
 }
 

@@ -21,20 +21,25 @@
 
 /* table, name in the file, whether rows wanted together lie together. The redo log stores the place in
  * this list: new tables go to its end. */
-#define KV_TABLES(X)               \
-    X(META, "meta", true)          \
-    X(USER, "user", true)          \
-    X(PROFILE, "profile", false)   \
-    X(FOLLOWER, "follower", false) \
-    X(AUTHOR, "author", false)     \
-    X(POST, "post", false)         \
-    X(BODY, "body", false)         \
-    X(EVENT, "event", false)       \
-    X(TODO, "todo", false)         \
-    X(ONCE, "once", false)         \
-    X(ONCE_AGE, "once_age", false) \
-    X(TARGET, "target", true)      \
-    X(HOT, "hot", false)
+#define KV_TABLES(X)                   \
+    X(META, "meta", true)              \
+    X(USER, "user", true)              \
+    X(PROFILE, "profile", false)       \
+    X(FOLLOWER, "follower", false)     \
+    X(AUTHOR, "author", false)         \
+    X(POST, "post", false)             \
+    X(BODY, "body", false)             \
+    X(EVENT, "event", false)           \
+    X(TODO, "todo", false)             \
+    X(ONCE, "once", false)             \
+    X(ONCE_AGE, "once_age", false)     \
+    X(TARGET, "target", true)          \
+    X(HOT, "hot", false)               \
+    X(STORY, "story", false)           \
+    X(SCENE, "scene", false)           \
+    X(UNSWEPT, "unswept", false)       \
+    X(SUBSCRIBER, "subscriber", false) \
+    X(WEBHOOK, "webhook", false)
 
 enum table {
 #define X(table, name, near) TABLE_##table,

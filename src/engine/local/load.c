@@ -50,6 +50,7 @@ void save_newest(struct kv_txn *txn, struct newest newest)
 
 /* One author's lists as they come out of the table. */
 struct list {
+    const struct realm *realm;
     uint64_t author;
     uint64_t *ids;
     uint32_t *deleted;
@@ -117,7 +118,17 @@ static bool is_sound(const struct list *list)
     return true;
 }
 
-static enum tidings_err finish_list(struct local *local, struct list *list)
+/* Whether the list is a story's that has been deleted. */
+static bool is_closed(struct kv_txn *txn, const struct list *list)
+{
+    struct key key = key_id(list->author);
+    struct post_record post;
+    struct bytes value;
+    return list->realm == &realm_scenes && kv_get(txn, TABLE_POST, &key, &value) &&
+           post_decode(value, &post) && post.deleted;
+}
+
+static enum tidings_err finish_list(struct local *local, struct kv_txn *txn, struct list *list)
 {
     if (!list->author)
         return TIDINGS_OK;
@@ -127,7 +138,8 @@ static enum tidings_err finish_list(struct local *local, struct list *list)
     if (!is_sound(list))
         return TIDINGS_CORRUPT;
     struct head head = {
-        .author = list->author,
+        .author = list->author | list->realm->mark,
+        .last_id = is_closed(txn, list) ? HEAD_CLOSED : 0,
         .n_posts = list->n_posts,
         .n_deleted = list->n_deleted,
         .ids = list->ids,
@@ -137,15 +149,15 @@ static enum tidings_err finish_list(struct local *local, struct list *list)
     return heads_load(local->heads, &head) ? TIDINGS_OK : TIDINGS_NO_MEMORY;
 }
 
-static enum tidings_err take_row(struct local *local, struct list *list, struct bytes key,
-                                 struct bytes value)
+static enum tidings_err take_row(struct local *local, struct kv_txn *txn, struct list *list,
+                                 struct bytes key, struct bytes value)
 {
     if (key.n != ID_BYTES + 1 + 4)
         return TIDINGS_CORRUPT;
     uint64_t author = get_id(key.p);
     uint8_t row = key.p[ID_BYTES];
     if (author != list->author) {
-        enum tidings_err err = finish_list(local, list);
+        enum tidings_err err = finish_list(local, txn, list);
         if (err)
             return err;
         list->author = author;
@@ -158,27 +170,37 @@ static enum tidings_err take_row(struct local *local, struct list *list, struct 
                                                                                : TIDINGS_CORRUPT;
 }
 
-enum tidings_err load_heads(struct local *local, const char **message)
+static enum tidings_err load_realm(struct local *local, struct kv_txn *txn,
+                                   const struct realm *realm)
 {
-    struct kv_txn txn;
-    struct list list = {0};
+    struct list list = {.realm = realm};
     struct key first = key_id(0);
     struct bytes key, value;
-    enum tidings_err err = kv_begin(local->kv, &txn);
-    if (err)
-        return err;
-    bool found = kv_seek(&txn, TABLE_AUTHOR, &first, &key, &value);
-    for (; found && !err; found = kv_next(&txn, TABLE_AUTHOR, &key, &value))
-        err = take_row(local, &list, key, value);
+    enum tidings_err err = TIDINGS_OK;
+    bool found = kv_seek(txn, realm->lists, &first, &key, &value);
+    for (; found && !err; found = kv_next(txn, realm->lists, &key, &value))
+        err = take_row(local, txn, &list, key, value);
     if (!err)
-        err = txn.err;
+        err = txn->err;
     if (!err)
-        err = finish_list(local, &list);
-    if (err == TIDINGS_CORRUPT)
-        *message = "an author's list of posts is damaged; verify --repair makes the lists anew";
-    kv_abort(&txn);
+        err = finish_list(local, txn, &list);
     free(list.ids);
     free(list.deleted);
     free(list.sorted);
+    return err;
+}
+
+enum tidings_err load_heads(struct local *local, const char **message)
+{
+    struct kv_txn txn;
+    enum tidings_err err = kv_begin(local->kv, &txn);
+    if (err)
+        return err;
+    err = load_realm(local, &txn, &realm_posts);
+    if (!err)
+        err = load_realm(local, &txn, &realm_scenes);
+    if (err == TIDINGS_CORRUPT)
+        *message = "an author's list of posts is damaged; verify --repair makes the lists anew";
+    kv_abort(&txn);
     return err;
 }

@@ -7,6 +7,7 @@
 
 #include "domain/ids.h"
 #include "engine/local/ops.h"
+#include "engine/local/story.h"
 
 enum { BUSY_RETRY_MS = 1000 };
 
@@ -54,6 +55,7 @@ static void local_submit(struct engine *engine, struct tidings_call *call)
 static enum tidings_err refuse(struct view *view, struct reply *reply)
 {
     struct post_record post;
+    struct scene_record scene;
     enum tidings_err err = reply->call->err;
     if (err == TIDINGS_RATE_LIMITED)
         reply->answer->retry_after_ms = (int64_t)reply->call->result[0];
@@ -61,6 +63,8 @@ static enum tidings_err refuse(struct view *view, struct reply *reply)
         reply->answer->retry_after_ms = BUSY_RETRY_MS;
     if (err == TIDINGS_DELETED && view_post(view, reply->call->result[0], &post))
         reply->answer->title = view_text(view, reply->arena, post.title);
+    else if (err == TIDINGS_DELETED && view_scene(view, reply->call->result[0], &scene))
+        reply->answer->title = view_text(view, reply->arena, scene.title);
     return err;
 }
 

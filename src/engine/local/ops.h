@@ -30,6 +30,9 @@ apply_fn apply_follow, apply_unfollow;
 answer_fn answer_follow, answer_unfollow, answer_status, answer_following, answer_followers,
     answer_fans_among;
 
+/* Sets the flag at the user's place among those that the operation asks about, if it has one. */
+void among_mark(const struct tidings_op *op, uint64_t user, bool *flags);
+
 /* user.c */
 apply_fn apply_profile_set;
 answer_fn answer_profile_set, answer_profile, answer_counters;
@@ -78,6 +81,39 @@ answer_fn answer_events;
 
 /* Removes events past their time, a few at a time. */
 void event_sweep(struct view *view, size_t most);
+
+/* The least id of an event that is still young enough. */
+uint64_t event_oldest_kept(const struct view *view);
+
+/* scene.c */
+apply_fn apply_scene_publish, apply_scene_edit, apply_scene_delete;
+answer_fn answer_scene_publish, answer_scene_edit, answer_scene, answer_scenes;
+
+/* When a story is deleted: its scenes go with it, whatever their number. */
+void story_close(struct view *view, uint64_t story);
+
+/* Removes the messages of deleted stories' scenes, a few at a time. */
+void scene_sweep(struct view *view, size_t most);
+
+/* reading.c */
+apply_fn apply_reading_set, apply_reading_delete, apply_reading_clear;
+answer_fn answer_reading_set, answer_reading;
+
+/* subscription.c */
+apply_fn apply_subscribe, apply_unsubscribe, apply_preferences_set;
+answer_fn answer_subscription, answer_subscriptions, answer_subscribers, answer_subscribers_among,
+    answer_preferences;
+
+/* notice.c */
+apply_fn apply_notices_mark;
+answer_fn answer_notices, answer_notices_mark;
+
+/* webhook.c */
+apply_fn apply_webhook_set, apply_webhook_delete, apply_webhook_retry, apply_webhook_report;
+answer_fn answer_webhook_set, answer_webhook, answer_webhooks;
+
+/* The event is about to be removed: webhooks that were not told of it have it given up. */
+void webhook_forget_event(struct view *view, uint64_t id, struct bytes event);
 
 /* once.c */
 

@@ -8,32 +8,10 @@
 
 #include "domain/ids.h"
 #include "domain/markup.h"
+#include "engine/local/lists.h"
 #include "engine/local/target.h"
 
 enum { RESULT_POST, RESULT_AUTHOR }; /* call->result */
-
-/* The last chunk of an author's list, written from the head in memory. */
-static void put_posts_chunk(struct view *view, const struct head *head)
-{
-    uint32_t chunk = (head->n_posts - 1) / READMAP_POSTS;
-    uint8_t bytes[READMAP_POSTS * ID_BYTES];
-    size_t n = 0;
-    for (uint32_t i = chunk * READMAP_POSTS; i < head->n_posts; i++, n += ID_BYTES)
-        put_id(bytes + n, head->ids[i]);
-    struct key key = key_author(head->author, ROW_POSTS, chunk);
-    kv_put(view->txn, TABLE_AUTHOR, &key, bytes, n);
-}
-
-static void put_deleted_chunk(struct view *view, const struct head *head)
-{
-    uint32_t chunk = (head->n_deleted - 1) / READMAP_POSTS;
-    uint8_t bytes[READMAP_POSTS * 4];
-    size_t n = 0;
-    for (uint32_t i = chunk * READMAP_POSTS; i < head->n_deleted; i++, n += 4)
-        put_u32(bytes + n, head->deleted[i]);
-    struct key key = key_author(head->author, ROW_DELETED, chunk);
-    kv_put(view->txn, TABLE_AUTHOR, &key, bytes, n);
-}
 
 static void put_post(struct view *view, uint64_t id, const struct post_record *post)
 {
@@ -101,11 +79,7 @@ enum tidings_err apply_publish(struct view *view, struct tidings_call *call)
 
     post.excerpt = put_body(view, id, call->op->u.publish.body);
     put_post(view, id, &post);
-    if (!heads_add_post(view->heads, author, view->version, id)) {
-        kv_fail(view->txn, TIDINGS_NO_MEMORY);
-        return TIDINGS_OK;
-    }
-    put_posts_chunk(view, view_head(view, author));
+    list_add(view, &realm_posts, author, id);
     count_post(view, author);
     hot_enter(view, id, &post);
     view_event(view, TIDINGS_EVENT_POST_PUBLISHED, author, id, author, +1);
@@ -181,11 +155,9 @@ enum tidings_err apply_delete(struct view *view, struct tidings_call *call)
     post.excerpt = (struct bytes){NULL, 0};
     put_post(view, id, &post);
     kv_del(view->txn, TABLE_BODY, &key);
-    if (!heads_add_deletion(view->heads, post.author, view->version, post.seq)) {
-        kv_fail(view->txn, TIDINGS_NO_MEMORY);
-        return TIDINGS_OK;
-    }
-    put_deleted_chunk(view, view_head(view, post.author));
+    list_delete(view, &realm_posts, post.author, post.seq);
+    if (post.kind == TIDINGS_STORY)
+        story_close(view, id);
     settle_author(view, id, &post);
     call->result[RESULT_AUTHOR] = post.author;
     view_event(view, TIDINGS_EVENT_POST_DELETED, call->op->user_id, id, post.author, -1);

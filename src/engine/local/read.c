@@ -128,22 +128,6 @@ enum tidings_err apply_open(struct view *view, struct tidings_call *call)
 
 /* ---- By ids --------------------------------------------------------------------------------- */
 
-/* The tie to the author, from among those loaded or anew. */
-static struct tie *tie_of(struct view *view, uint64_t fan, uint64_t author, struct tie **ties,
-                          size_t *n)
-{
-    for (size_t i = *n; i--;)
-        if (ties[i]->author == author)
-            return ties[i];
-    struct tie *tie = view_array(view, view->scratch, 1, sizeof *tie);
-    if (!tie)
-        return NULL;
-    tie_load(view, fan, author, tie);
-    tie_settle(view, tie);
-    ties[(*n)++] = tie;
-    return tie;
-}
-
 /* Looks everything up; NOT_FOUND if one of the posts is not in the viewer's inbox. */
 static enum tidings_err find_targets(struct view *view, const struct tidings_op *op,
                                      struct target *targets, struct tie **ties, size_t *n_ties)
@@ -153,7 +137,7 @@ static enum tidings_err find_targets(struct view *view, const struct tidings_op 
         uint64_t id = op->u.mark.post_ids[i];
         if (!view_post(view, id, &post))
             return TIDINGS_NOT_FOUND;
-        struct tie *tie = tie_of(view, op->user_id, post.author, ties, n_ties);
+        struct tie *tie = tie_among(view, &realm_posts, op->user_id, post.author, ties, n_ties);
         if (!tie || !tie_has(tie, post.seq))
             return TIDINGS_NOT_FOUND;
         targets[i] = (struct target){id, post.seq, post.deleted, tie};
@@ -183,34 +167,12 @@ static enum tidings_err mark_ids(struct view *view, struct tidings_call *call,
 
 /* ---- In bulk -------------------------------------------------------------------------------- */
 
-/* Everything unread of one author with a number below `bound`, 64 posts at a time. */
-static uint64_t mark_tie(struct view *view, struct tie *tie, uint32_t bound)
-{
-    uint64_t marked = 0;
-    while ((bound = tie_search(view, tie, SCOPE_INBOX, TIDINGS_UNREAD, bound))) {
-        struct readmap map;
-        uint32_t first = (bound - 1) / READMAP_POSTS * READMAP_POSTS;
-        tie_readmap(view, tie, first, &map);
-        uint64_t before = map.read;
-        uint64_t unread = spans_mask(tie->pair.spans, tie->pair.n_spans, first) &
-                          mask_below(bound - first) & ~head_deleted_mask(tie->head, first) &
-                          ~before;
-        readmap_mark_all(&map, unread, view->stamp);
-        tie_put_readmap(view, tie, first, &map, before);
-        marked += (uint64_t)__builtin_popcountll(unread);
-        bound = first;
-    }
-    if (marked)
-        tie_save(view, tie);
-    return marked;
-}
-
 static uint64_t mark_author(struct view *view, uint64_t fan, uint64_t author, uint64_t up_to)
 {
     struct tie tie;
     tie_load(view, fan, author, &tie);
     tie_settle(view, &tie);
-    return mark_tie(view, &tie, head_posts_below(tie.head, up_to + 1));
+    return tie_mark_below(view, &tie, head_posts_below(tie.head, up_to + 1));
 }
 
 static uint64_t mark_everything(struct view *view, uint64_t fan, uint64_t up_to)
@@ -223,7 +185,7 @@ static uint64_t mark_everything(struct view *view, uint64_t fan, uint64_t up_to)
         tie_settle(view, &ties[i]);
     for (size_t i = 0; i < n; i++)
         if (tie_unread(view, &ties[i]))
-            marked += mark_tie(view, &ties[i], head_posts_below(ties[i].head, up_to + 1));
+            marked += tie_mark_below(view, &ties[i], head_posts_below(ties[i].head, up_to + 1));
     return marked;
 }
 

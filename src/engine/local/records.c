@@ -57,7 +57,8 @@ bool profile_decode(struct bytes from, struct profile_record *profile)
 
 /* ---- A pair --------------------------------------------------------------------------------- */
 
-enum { PAIR_FOLLOWING = 1, PAIR_READS = 2 };
+enum { PAIR_FOLLOWING = 1, PAIR_READS = 2, PAIR_PAUSED = 4 };
+enum { PAIR_FLAGS = PAIR_FOLLOWING | PAIR_READS | PAIR_PAUSED };
 
 /* Ranges as gap and length, each a varint; an open end is length 0. */
 static bool read_spans(struct reader *r, struct span *spans, size_t n)
@@ -102,10 +103,12 @@ static void read_pair_counts(struct reader *r, struct pair *pair)
 bool pair_decode(struct bytes from, struct arena *arena, struct pair *pair, uint32_t room)
 {
     struct reader r = reader_of(from.p, from.n);
-    uint8_t flags = read_head(&r, PAIR_FOLLOWING | PAIR_READS);
+    uint8_t flags = read_head(&r, PAIR_FLAGS);
 
     pair->following = flags & PAIR_FOLLOWING;
-    pair->rank = pair->following ? read_id(&r) : 0;
+    pair->paused = flags & PAIR_PAUSED;
+    bool ranked = pair->following || pair->paused;
+    pair->rank = ranked ? read_id(&r) : 0;
     pair->settled = pair->reads_in = pair->dead_in = pair->reads_out = pair->dead_out = 0;
     if (flags & PAIR_READS)
         read_pair_counts(&r, pair);
@@ -122,7 +125,8 @@ bool pair_decode(struct bytes from, struct arena *arena, struct pair *pair, uint
     if (!read_spans(&r, pair->spans, pair->n_spans))
         return false;
     bool open = pair->n_spans && pair->spans[pair->n_spans - 1].end == SPAN_OPEN;
-    if (open != pair->following || (pair->following && !is_stamp(pair->rank)))
+    if (open != pair->following || (pair->following && pair->paused) ||
+        (ranked && !is_stamp(pair->rank)))
         return false;
     pair->skips = (struct bytes){r.at, reader_left(&r)};
     return pair_has_reads(pair) == !!(flags & PAIR_READS) &&
@@ -154,10 +158,10 @@ bool pair_sum(struct bytes from, uint32_t n_posts, struct pair_sum *sum)
     if (sum_simple(from, n_posts, sum))
         return true;
     struct reader r = reader_of(from.p, from.n);
-    uint8_t flags = read_head(&r, PAIR_FOLLOWING | PAIR_READS);
+    uint8_t flags = read_head(&r, PAIR_FLAGS);
     uint64_t delivered = 0, end = 0;
     struct pair pair = {.reads_in = 0};
-    if (flags & PAIR_FOLLOWING)
+    if (flags & (PAIR_FOLLOWING | PAIR_PAUSED))
         read_bytes(&r, ID_BYTES);
     if (flags & PAIR_READS)
         read_pair_counts(&r, &pair);
@@ -181,8 +185,8 @@ struct bytes pair_encode(const struct pair *pair, struct arena *arena)
         return (struct bytes){NULL, 0};
 
     to[n++] = (uint8_t)(VERSION_1 | (pair->following ? PAIR_FOLLOWING : 0) |
-                        (pair_has_reads(pair) ? PAIR_READS : 0));
-    if (pair->following) {
+                        (pair_has_reads(pair) ? PAIR_READS : 0) | (pair->paused ? PAIR_PAUSED : 0));
+    if (pair->following || pair->paused) {
         put_id(to + n, pair->rank);
         n += ID_BYTES;
     }
@@ -375,6 +379,51 @@ bool once_decode(struct bytes from, struct once_record *once)
     once->fingerprint = read_bytes(&r, ONCE_BYTES);
     once->answer = (struct bytes){r.at, reader_left(&r)};
     return !r.bad && is_stamp(once->stamp);
+}
+
+/* ---- A webhook ------------------------------------------------------------------------------ */
+
+enum { WEBHOOK_DISABLED = 1 };
+
+struct bytes webhook_encode(const struct webhook_record *webhook, struct arena *arena)
+{
+    enum { NUMBERS = 1 + 2 * ID_BYTES + (9 + 3) * VARINT_MAX };
+    size_t texts = webhook->url.n + webhook->secret.n + webhook->last_error.n;
+    uint8_t *to = arena_alloc(arena, NUMBERS + texts);
+    if (!to)
+        return (struct bytes){NULL, 0};
+    size_t n = 0;
+    to[n++] = VERSION_1 | (webhook->disabled ? WEBHOOK_DISABLED : 0);
+    put_id(to + n, webhook->generation);
+    n += ID_BYTES;
+    put_id(to + n, webhook->created);
+    n += ID_BYTES;
+#define X(field) n += put_varint(to + n, webhook->field);
+    WEBHOOK_FIELDS(X)
+#undef X
+    n += put_block(to + n, webhook->url);
+    n += put_block(to + n, webhook->secret);
+    n += put_block(to + n, webhook->last_error);
+    return (struct bytes){to, n};
+}
+
+bool webhook_decode(struct bytes from, struct webhook_record *webhook)
+{
+    struct reader r = reader_of(from.p, from.n);
+    webhook->disabled = read_head(&r, WEBHOOK_DISABLED) & WEBHOOK_DISABLED;
+    webhook->generation = read_id(&r);
+    webhook->created = read_id(&r);
+#define X(field) webhook->field = read_varint(&r);
+    WEBHOOK_FIELDS(X)
+#undef X
+    webhook->url = read_block(&r);
+    webhook->secret = read_block(&r);
+    webhook->last_error = read_block(&r);
+    bool times = webhook->retry_at <= INT64_MAX && webhook->failing_since <= INT64_MAX &&
+                 webhook->waiting_since <= INT64_MAX;
+    return read_end(&r) && is_stamp(webhook->generation) && is_stamp(webhook->created) &&
+           is_stamp(webhook->position) && webhook->dead_from <= webhook->position &&
+           webhook->attempts <= UINT32_MAX && times;
 }
 
 /* ---- An event ------------------------------------------------------------------------------- */

@@ -60,7 +60,8 @@ enum { PAIR_INLINE_SPANS = 3, PAIR_SKIPS_MAX = 16 };
  * the dead_ counts, later ones must be looked up. See docs/ARCHITECTURE.md.
  */
 struct pair {
-    bool following;
+    bool following;     /* or: subscribed to the story, and told of it */
+    bool paused;        /* stories only: subscribed, and not told for now; never with following */
     uint64_t rank;      /* id of the following operation, if following: its place in the lists */
     uint32_t settled;   /* deletions accounted for; 0 while nothing is read */
     uint32_t reads_in;  /* posts read, among those delivered */
@@ -206,6 +207,35 @@ struct once_record {
 
 struct bytes once_encode(const struct once_record *once, struct arena *arena);
 bool once_decode(struct bytes from, struct once_record *once);
+
+/* ---- A webhook ------------------------------------------------------------------------------ */
+
+/* field: as in struct tidings_webhook; the position goes back to dead_from when it is tried anew */
+#define WEBHOOK_FIELDS(X)                                                         \
+    X(position)                                                                   \
+    X(dead_from) /* 0, or where the first event given up since a success began */ \
+    X(retry_at)                                                                   \
+    X(failing_since)                                                              \
+    X(waiting_since)                                                              \
+    X(attempts)                                                                   \
+    X(delivered)                                                                  \
+    X(failed)                                                                     \
+    X(dead)
+
+struct webhook_record {
+    bool disabled;
+    uint64_t generation; /* stamp of what last changed it besides reports */
+    uint64_t created;    /* stamp */
+#define X(field) uint64_t field;
+    WEBHOOK_FIELDS(X)
+#undef X
+    struct bytes url;
+    struct bytes secret;
+    struct bytes last_error;
+};
+
+struct bytes webhook_encode(const struct webhook_record *webhook, struct arena *arena);
+bool webhook_decode(struct bytes from, struct webhook_record *webhook);
 
 /* ---- An event ------------------------------------------------------------------------------- */
 

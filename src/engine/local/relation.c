@@ -44,28 +44,6 @@ static void count_relation(struct view *view, struct user_record *fan, const str
     }
 }
 
-/* A new span from the author's next post on, or the last one again if nothing came in between. */
-static void open_span(struct tie *tie, uint64_t rank)
-{
-    struct pair *pair = &tie->pair;
-    size_t n = pair->n_spans;
-    spans_add(pair->spans, &n, (struct span){tie->head->n_posts, SPAN_OPEN});
-    pair->n_spans = (uint32_t)n;
-    pair->following = true;
-    pair->rank = rank;
-}
-
-static void close_span(struct tie *tie)
-{
-    struct pair *pair = &tie->pair;
-    struct span *last = &pair->spans[pair->n_spans - 1];
-    last->end = tie->head->n_posts;
-    if (last->start == last->end)
-        pair->n_spans--;
-    pair->following = false;
-    pair->rank = 0;
-}
-
 enum tidings_err apply_follow(struct view *view, struct tidings_call *call)
 {
     uint64_t fan = call->op->user_id, author = call->op->u.relation.user_id;
@@ -82,7 +60,7 @@ enum tidings_err apply_follow(struct view *view, struct tidings_call *call)
 
     if (changed) {
         tie_settle(view, &tie);
-        open_span(&tie, view->stamp);
+        tie_open(&tie, view->stamp);
         tie_save(view, &tie);
         count_relation(view, &user, &tie, view->stamp, +1);
         view_event(view, TIDINGS_EVENT_FOLLOW_CREATED, fan, author, 0, +1);
@@ -121,7 +99,7 @@ enum tidings_err apply_unfollow(struct view *view, struct tidings_call *call)
     if (changed || purges) {
         tie_settle(view, &tie);
         if (changed)
-            close_span(&tie);
+            tie_close(&tie);
         if (purges)
             purged = purge(&tie);
         tie_save(view, &tie);
@@ -252,7 +230,7 @@ enum tidings_err answer_followers(struct view *view, struct reply *reply)
     return TIDINGS_OK;
 }
 
-static void mark_if_among(const struct tidings_op *op, uint64_t user, bool *is_fan)
+void among_mark(const struct tidings_op *op, uint64_t user, bool *is_fan)
 {
     size_t low = 0, high = op->u.among.n_user_ids;
     while (low < high) {
@@ -278,7 +256,7 @@ static void mark_followers(struct view *view, const struct tidings_op *op, bool 
             view_corrupt(view);
             return;
         }
-        mark_if_among(op, get_id(value.p), is_fan);
+        among_mark(op, get_id(value.p), is_fan);
     }
 }
 

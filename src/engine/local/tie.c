@@ -15,35 +15,59 @@ static void decode(struct view *view, struct bytes value, struct tie *tie)
     tie->pair = (struct pair){.spans = NULL};
 }
 
-static bool load_row(struct view *view, uint64_t fan, uint64_t author, enum user_row row,
-                     struct tie *tie)
+static bool load_row(struct view *view, const struct realm *realm, enum user_row row, uint64_t fan,
+                     uint64_t author, struct tie *tie)
 {
     struct key key = key_pair(fan, row, author);
     struct bytes value;
-    if (!kv_get(view->txn, TABLE_USER, &key, &value))
+    if (!row || !kv_get(view->txn, TABLE_USER, &key, &value))
         return false;
+    tie->realm = realm;
     tie->fan = fan;
     tie->author = author;
     tie->stored = row;
-    tie->head = view_head(view, author);
+    tie->head = view_head_in(view, realm, author);
     decode(view, value, tie);
     return true;
 }
 
-void tie_load(struct view *view, uint64_t fan, uint64_t author, struct tie *tie)
+void tie_load_in(struct view *view, const struct realm *realm, uint64_t fan, uint64_t author,
+                 struct tie *tie)
 {
-    if (load_row(view, fan, author, ROW_INBOX, tie) ||
-        load_row(view, fan, author, ROW_OUTSIDE, tie))
+    if (load_row(view, realm, realm->inside, fan, author, tie) ||
+        load_row(view, realm, realm->outside, fan, author, tie))
         return;
-    *tie = (struct tie){.fan = fan, .author = author, .head = view_head(view, author)};
+    *tie = (struct tie){
+        .realm = realm,
+        .fan = fan,
+        .author = author,
+        .head = view_head_in(view, realm, author),
+    };
     tie->pair.spans = tie->pair.inline_spans;
 }
 
-void tie_decode(struct view *view, uint64_t fan, const struct tie_stored *stored, struct tie *tie)
+struct tie *tie_among(struct view *view, const struct realm *realm, uint64_t fan, uint64_t author,
+                      struct tie **ties, size_t *n)
 {
+    for (size_t i = *n; i--;)
+        if (ties[i]->author == author)
+            return ties[i];
+    struct tie *tie = view_array(view, view->scratch, 1, sizeof *tie);
+    if (!tie)
+        return NULL;
+    tie_load_in(view, realm, fan, author, tie);
+    tie_settle(view, tie);
+    ties[(*n)++] = tie;
+    return tie;
+}
+
+void tie_decode(struct view *view, const struct realm *realm, uint64_t fan,
+                const struct tie_stored *stored, struct tie *tie)
+{
+    tie->realm = realm;
     tie->fan = fan;
     tie->author = stored->author;
-    tie->stored = ROW_INBOX;
+    tie->stored = realm->inside;
     tie->head = stored->head;
     decode(view, stored->value, tie);
 }
@@ -57,12 +81,13 @@ static struct tie_stored *grow(struct view *view, struct tie_stored *pairs, size
 }
 
 /* The rows, their heads still missing. Asks for the memory that finding the heads will touch. */
-static size_t scan_rows(struct view *view, uint64_t fan, struct tie_stored **out)
+static size_t scan_rows(struct view *view, const struct realm *realm, uint64_t fan,
+                        struct tie_stored **out)
 {
     enum { FIRST = 256 };
     size_t n = 0, room = FIRST;
     struct tie_stored *pairs = view_array(view, view->scratch, room, sizeof *pairs);
-    struct key prefix = key_row(fan, ROW_INBOX);
+    struct key prefix = key_row(fan, (uint8_t)realm->inside);
     struct bytes key, value;
     *out = NULL;
     bool found = pairs && kv_seek(view->txn, TABLE_USER, &prefix, &key, &value);
@@ -78,7 +103,7 @@ static size_t scan_rows(struct view *view, uint64_t fan, struct tie_stored **out
         if (view_failed(view))
             return 0;
         uint64_t author = get_id(key.p + prefix.n);
-        heads_prefetch(view->heads, author);
+        heads_prefetch(view->heads, author | realm->mark);
         pairs[n].author = author;
         pairs[n++].value = value;
     }
@@ -86,26 +111,26 @@ static size_t scan_rows(struct view *view, uint64_t fan, struct tie_stored **out
     return view_failed(view) ? 0 : n;
 }
 
-size_t tie_scan(struct view *view, uint64_t fan, struct tie_stored **out)
+size_t tie_scan(struct view *view, const struct realm *realm, uint64_t fan, struct tie_stored **out)
 {
-    size_t n = scan_rows(view, fan, out);
+    size_t n = scan_rows(view, realm, fan, out);
     struct tie_stored *stored = *out;
     for (size_t i = 0; i < n; i++)
-        stored[i].head = heads_newest(view->heads, stored[i].author);
+        stored[i].head = heads_newest(view->heads, stored[i].author | realm->mark);
     for (size_t i = 0; i < n; i++)
         stored[i].head = heads_resolve(stored[i].head, view->version);
     return n;
 }
 
-size_t tie_list(struct view *view, uint64_t fan, struct tie **out)
+size_t tie_list_in(struct view *view, const struct realm *realm, uint64_t fan, struct tie **out)
 {
     struct tie_stored *stored;
-    size_t n = tie_scan(view, fan, &stored);
+    size_t n = tie_scan(view, realm, fan, &stored);
     struct tie *ties = n ? view_array(view, view->scratch, n, sizeof *ties) : NULL;
     if (!ties)
         return 0;
     for (size_t i = 0; i < n; i++)
-        tie_decode(view, fan, &stored[i], &ties[i]);
+        tie_decode(view, realm, fan, &stored[i], &ties[i]);
     *out = ties;
     return view_failed(view) ? 0 : n;
 }
@@ -117,7 +142,7 @@ static bool get_readmap(struct view *view, const struct tie *tie, uint32_t chunk
 {
     if (!pair_has_reads(&tie->pair))
         return false;
-    struct key key = key_readmap(tie->fan, tie->author, chunk);
+    struct key key = key_map(tie->fan, tie->realm->map, tie->author, chunk);
     return kv_get(view->txn, TABLE_USER, &key, value);
 }
 
@@ -204,27 +229,33 @@ uint64_t tie_unread(struct view *view, const struct tie *tie)
 
 /* With nothing deleted, unread is what was delivered less what was read, and most authors are so.
  */
-static struct tie_count count_stored(struct view *view, uint64_t fan,
-                                     const struct tie_stored *stored)
+static inline struct tie_count count_stored(struct view *view, const struct realm *realm,
+                                            uint64_t fan, const struct tie_stored *stored)
 {
     struct pair_sum sum;
     struct tie tie;
     if (!stored->head->n_deleted && pair_sum(stored->value, stored->head->n_posts, &sum) &&
         sum.reads_in <= sum.delivered)
         return (struct tie_count){stored->author, sum.delivered - sum.reads_in, sum.following};
-    tie_decode(view, fan, stored, &tie);
+    tie_decode(view, realm, fan, stored, &tie);
     return (struct tie_count){stored->author, tie_unread(view, &tie), tie.pair.following};
+}
+
+struct tie_count tie_count_stored(struct view *view, const struct realm *realm, uint64_t fan,
+                                  const struct tie_stored *stored)
+{
+    return count_stored(view, realm, fan, stored);
 }
 
 size_t tie_counts(struct view *view, uint64_t fan, struct tie_count **out)
 {
     struct tie_stored *stored;
-    size_t n = tie_scan(view, fan, &stored);
+    size_t n = tie_scan(view, &realm_posts, fan, &stored);
     struct tie_count *counts = view_array(view, view->scratch, n, sizeof *counts);
     if (!counts)
         return 0;
     for (size_t i = 0; i < n; i++)
-        counts[i] = count_stored(view, fan, &stored[i]);
+        counts[i] = count_stored(view, &realm_posts, fan, &stored[i]);
     *out = counts;
     return view_failed(view) ? 0 : n;
 }
@@ -258,14 +289,17 @@ static struct skips *skips_of(struct view *view, struct tie *tie)
 
 static uint64_t scope_mask(const struct tie *tie, enum scope scope, uint32_t first)
 {
-    if (scope == SCOPE_INBOX)
-        return spans_mask(tie->pair.spans, tie->pair.n_spans, first);
-    return ~head_deleted_mask(tie->head, first);
+    uint64_t mask = ~UINT64_C(0);
+    if (scope != SCOPE_AUTHOR)
+        mask = spans_mask(tie->pair.spans, tie->pair.n_spans, first);
+    if (scope != SCOPE_INBOX)
+        mask &= ~head_deleted_mask(tie->head, first);
+    return mask;
 }
 
 static uint32_t scope_top(const struct tie *tie, enum scope scope, uint32_t bound)
 {
-    if (scope == SCOPE_INBOX)
+    if (scope != SCOPE_AUTHOR)
         return spans_top(tie->pair.spans, tie->pair.n_spans, bound);
     return bound;
 }
@@ -312,9 +346,9 @@ static uint32_t search_unread(struct view *view, struct tie *tie, enum scope sco
 static uint32_t search_read(struct view *view, const struct tie *tie, enum scope scope,
                             uint32_t bound)
 {
-    struct key prefix = key_pair(tie->fan, ROW_READMAP, tie->author);
-    struct key from =
-        key_readmap(tie->fan, tie->author, (bound + READMAP_POSTS - 1) / READMAP_POSTS);
+    struct key prefix = key_pair(tie->fan, tie->realm->map, tie->author);
+    struct key from = key_map(tie->fan, tie->realm->map, tie->author,
+                              (bound + READMAP_POSTS - 1) / READMAP_POSTS);
     struct bytes key, value;
     if (!bound || !pair_has_reads(&tie->pair))
         return 0;
@@ -364,16 +398,38 @@ void tie_settle(struct view *view, struct tie *tie)
     tie->pair.settled = tie->head->n_deleted;
 }
 
-static enum user_row belongs_to(const struct pair *pair)
+void tie_open(struct tie *tie, uint64_t rank)
 {
-    if (pair->n_spans)
-        return ROW_INBOX;
-    return pair_has_reads(pair) ? ROW_OUTSIDE : 0;
+    struct pair *pair = &tie->pair;
+    size_t n = pair->n_spans;
+    spans_add(pair->spans, &n, (struct span){tie->head->n_posts, SPAN_OPEN});
+    pair->n_spans = (uint32_t)n;
+    pair->following = true;
+    pair->paused = false;
+    pair->rank = rank;
+}
+
+void tie_close(struct tie *tie)
+{
+    struct pair *pair = &tie->pair;
+    struct span *last = &pair->spans[pair->n_spans - 1];
+    last->end = tie->head->n_posts;
+    if (last->start == last->end)
+        pair->n_spans--;
+    pair->following = false;
+    pair->rank = 0;
+}
+
+static enum user_row belongs_to(const struct tie *tie)
+{
+    if (tie->pair.n_spans || tie->pair.paused)
+        return tie->realm->inside;
+    return pair_has_reads(&tie->pair) ? tie->realm->outside : 0;
 }
 
 void tie_save(struct view *view, struct tie *tie)
 {
-    enum user_row row = belongs_to(&tie->pair);
+    enum user_row row = belongs_to(tie);
     uint8_t bytes[SKIPS_BYTES_MAX];
     if (tie->skips)
         pair_set_skips(&tie->pair, tie->skips, bytes);
@@ -429,7 +485,7 @@ void tie_put_readmap(struct view *view, struct tie *tie, uint32_t seq, const str
                      uint64_t read_before)
 {
     uint32_t chunk = seq / READMAP_POSTS;
-    struct key key = key_readmap(tie->fan, tie->author, chunk);
+    struct key key = key_map(tie->fan, tie->realm->map, tie->author, chunk);
     if (map->read) {
         uint8_t bytes[READMAP_RECORD_MAX];
         kv_put(view->txn, TABLE_USER, &key, bytes, readmap_encode(map, bytes));
@@ -444,4 +500,26 @@ void tie_put_readmap(struct view *view, struct tie *tie, uint32_t seq, const str
     tie->pair.reads_out += (uint32_t)__builtin_popcountll(map->read & ~in);
     tie->pair.reads_out -= (uint32_t)__builtin_popcountll(read_before & ~in);
     update_skips(view, tie, chunk, map->read);
+}
+
+/* 64 posts at a time. */
+uint64_t tie_mark_below(struct view *view, struct tie *tie, uint32_t bound)
+{
+    uint64_t marked = 0;
+    while ((bound = tie_search(view, tie, SCOPE_INBOX, TIDINGS_UNREAD, bound))) {
+        struct readmap map;
+        uint32_t first = (bound - 1) / READMAP_POSTS * READMAP_POSTS;
+        tie_readmap(view, tie, first, &map);
+        uint64_t before = map.read;
+        uint64_t unread = spans_mask(tie->pair.spans, tie->pair.n_spans, first) &
+                          mask_below(bound - first) & ~head_deleted_mask(tie->head, first) &
+                          ~before;
+        readmap_mark_all(&map, unread, view->stamp);
+        tie_put_readmap(view, tie, first, &map, before);
+        marked += (uint64_t)__builtin_popcountll(unread);
+        bound = first;
+    }
+    if (marked)
+        tie_save(view, tie);
+    return marked;
 }

@@ -18,6 +18,7 @@
 #include "engine/local/view.h"
 
 struct tie {
+    const struct realm *realm;
     uint64_t fan;
     uint64_t author;
     const struct head *head;
@@ -30,13 +31,25 @@ struct tie {
 enum scope {
     SCOPE_INBOX,  /* those delivered, deleted ones too */
     SCOPE_AUTHOR, /* those not deleted */
+    SCOPE_ALIVE,  /* those delivered and not deleted */
 };
 
 /* ---- Loading -------------------------------------------------------------------------------- */
 
 /* The tie, empty if nothing is stored. Ties must not be copied. On failure the transaction fails.
  */
-void tie_load(struct view *view, uint64_t fan, uint64_t author, struct tie *tie);
+void tie_load_in(struct view *view, const struct realm *realm, uint64_t fan, uint64_t author,
+                 struct tie *tie);
+
+static inline void tie_load(struct view *view, uint64_t fan, uint64_t author, struct tie *tie)
+{
+    tie_load_in(view, &realm_posts, fan, author, tie);
+}
+
+/* The tie to the author from among *n settled ones, or loaded, settled and added to them. NULL if
+ * memory is short. */
+struct tie *tie_among(struct view *view, const struct realm *realm, uint64_t fan, uint64_t author,
+                      struct tie **ties, size_t *n);
 
 /* A pair as it lies in the table, with the author's head: enough to know how new its posts may be.
  */
@@ -48,13 +61,20 @@ struct tie_stored {
 
 /* All pairs of a fan with posts delivered, or a standing follow, by author id; in the scratch
  * arena. */
-size_t tie_scan(struct view *view, uint64_t fan, struct tie_stored **stored);
+size_t tie_scan(struct view *view, const struct realm *realm, uint64_t fan,
+                struct tie_stored **stored);
 
 /* The tie of a stored pair. */
-void tie_decode(struct view *view, uint64_t fan, const struct tie_stored *stored, struct tie *tie);
+void tie_decode(struct view *view, const struct realm *realm, uint64_t fan,
+                const struct tie_stored *stored, struct tie *tie);
 
 /* All of tie_scan's, decoded. */
-size_t tie_list(struct view *view, uint64_t fan, struct tie **ties);
+size_t tie_list_in(struct view *view, const struct realm *realm, uint64_t fan, struct tie **ties);
+
+static inline size_t tie_list(struct view *view, uint64_t fan, struct tie **ties)
+{
+    return tie_list_in(view, &realm_posts, fan, ties);
+}
 
 /* ---- Counting ------------------------------------------------------------------------------- */
 
@@ -73,7 +93,12 @@ struct tie_count {
     bool following;
 };
 
-/* What is unread, author by author, for all of tie_scan's. The hottest path there is: a badge. */
+/* What is unread of a stored pair. */
+struct tie_count tie_count_stored(struct view *view, const struct realm *realm, uint64_t fan,
+                                  const struct tie_stored *stored);
+
+/* What is unread, author by author, for all of the inbox's pairs. The hottest path there is: a
+ * badge. */
 size_t tie_counts(struct view *view, uint64_t fan, struct tie_count **counts);
 
 /* ---- Single posts --------------------------------------------------------------------------- */
@@ -84,9 +109,9 @@ bool tie_has(const struct tie *tie, uint32_t seq);
 uint64_t tie_read_stamp(struct view *view, const struct tie *tie, uint32_t seq);
 
 /*
- * The newest post with a number below `bound` that is in scope and passes the filter: its number + 1,
- * or 0 if there is none. Runs of posts all read or deleted are passed by (struct skips), and posts
- * without a read map are not looked for when only read ones are wanted.
+ * The newest post with a number below `bound` that is in scope and passes the filter: its number +
+ * 1, or 0 if there is none. Runs of posts all read or deleted are passed by (struct skips), and
+ * posts without a read map are not looked for when only read ones are wanted.
  */
 uint32_t tie_search(struct view *view, struct tie *tie, enum scope scope,
                     enum tidings_filter filter, uint32_t bound);
@@ -95,6 +120,15 @@ uint32_t tie_search(struct view *view, struct tie *tie, enum scope scope,
 
 /* Accounts for the author's latest deletions. Before any other change. */
 void tie_settle(struct view *view, struct tie *tie);
+
+/* Begins or ends the following: what is published from now on is delivered, or not any more. What
+ * is ended and begun again with nothing published in between is one span. */
+void tie_open(struct tie *tie, uint64_t rank);
+void tie_close(struct tie *tie);
+
+/* Marks everything unread with a number below `bound`, and saves the pair if there was any; how
+ * many. */
+uint64_t tie_mark_below(struct view *view, struct tie *tie, uint32_t bound);
 
 /* Writes the pair where it belongs, or removes it if it says nothing any more. */
 void tie_save(struct view *view, struct tie *tie);

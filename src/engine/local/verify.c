@@ -11,8 +11,10 @@
  *     read maps                   pairs' counts and skips, history index
  *     what happened once          its order by age
  *     votes, comments             lists of reactions and comments, counts, hot lists, counters
+ *     scenes                      stories' lists and deletions
+ *     subscriptions, positions    their indexes, counts on the shelf
  *
- * The parts about inboxes, votes and comments have files of their own.
+ * The parts about inboxes, votes, comments and stories have files of their own.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -182,7 +184,8 @@ static void check_user_row(struct check *check, struct bytes key, struct bytes v
         verify_reacted(check, id, key, value);
         break;
     default:
-        verify_differ(check, "user %" PRIu64 ": a row of unknown kind %u", id, row);
+        if (!verify_story_row(check, id, key, value))
+            verify_differ(check, "user %" PRIu64 ": a row of unknown kind %u", id, row);
     }
 }
 
@@ -388,6 +391,15 @@ static void check_once_age(struct check *check, struct bytes key, struct bytes v
     verify_mend_delete(check, TABLE_ONCE_AGE, &age);
 }
 
+static void check_webhook(struct check *check, struct bytes key, struct bytes value)
+{
+    struct webhook_record record;
+    if (!webhook_decode(value, &record))
+        verify_differ(check, "%.*s cannot be decoded", (int)key.n, (const char *)key.p);
+    else if (record.generation > check->view->last_id || record.position > check->view->last_id)
+        verify_differ(check, "%.*s is newer than the newest id", (int)key.n, (const char *)key.p);
+}
+
 /* ---- All together --------------------------------------------------------------------------- */
 
 static void check_everything(struct check *check)
@@ -409,12 +421,14 @@ static void check_everything(struct check *check)
         {"events", TABLE_EVENT, check_event},
         {"answers", TABLE_ONCE, check_once},
         {"ages", TABLE_ONCE_AGE, check_once_age},
+        {"webhooks", TABLE_WEBHOOK, check_webhook},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         check->part = parts[i].part;
         verify_each_row(check, parts[i].table, parts[i].visit);
     }
     verify_interactions(check);
+    verify_stories(check);
     check->part = "counters";
     check_users(check);
 }

@@ -69,7 +69,7 @@ void verify_each_row(struct check *check, enum table table,
 void verify_tally_add(struct check *check, enum tally_kind kind, uint64_t id, int64_t delta);
 int64_t verify_tally_of(const struct check *check, enum tally_kind kind, uint64_t id);
 
-/* verify_inbox.c: rows of a user. */
+/* verify_inbox.c: rows of a user. Pairs and read maps also of subscriptions. */
 void verify_pair(struct check *check, uint64_t fan, struct bytes key);
 void verify_readmap(struct check *check, uint64_t reader, struct bytes key, struct bytes value);
 void verify_history(struct check *check, uint64_t reader, struct bytes key);
@@ -91,5 +91,10 @@ void verify_tally_reactors(struct check *check);
 /* verify_comments.c: rows of posts and comments; then all counts, states and hot lists. */
 void verify_target_row(struct check *check, struct bytes key, struct bytes value);
 void verify_interactions(struct check *check);
+
+/* verify_stories.c: a user's row that has to do with stories, false if it is none; the tables of stories, scenes and
+ * subscribers, and what is counted of users' rows. */
+bool verify_story_row(struct check *check, uint64_t user, struct bytes key, struct bytes value);
+void verify_stories(struct check *check);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Verify, the part about inboxes: pairs and the history against the read maps and the lists. */
+/*
+ * Verify, the part about inboxes: pairs and the history against the read maps and the lists. Pairs
+ * and read maps of subscriptions are the same in another realm.
+ */
 #include <inttypes.h>
 
 #include "engine/local/tie.h"
@@ -10,7 +13,7 @@
 /* The pair's counts, from the read maps and the head alone. */
 static void recount(struct view *view, const struct tie *tie, struct pair *fresh)
 {
-    struct key prefix = key_pair(tie->fan, ROW_READMAP, tie->author);
+    struct key prefix = key_pair(tie->fan, tie->realm->map, tie->author);
     struct bytes key, value;
     fresh->reads_in = fresh->reads_out = fresh->dead_in = fresh->dead_out = 0;
     fresh->settled = tie->head->n_deleted;
@@ -34,7 +37,7 @@ static void recount(struct view *view, const struct tie *tie, struct pair *fresh
 
 static uint64_t read_bits_at(struct view *view, const struct tie *tie, uint32_t chunk)
 {
-    struct key key = key_readmap(tie->fan, tie->author, chunk);
+    struct key key = key_map(tie->fan, tie->realm->map, tie->author, chunk);
     struct bytes value;
     uint64_t read = 0;
     if (kv_get(view->txn, TABLE_USER, &key, &value) && !readmap_decode_bits(value, &read))
@@ -89,28 +92,34 @@ static void check_follower_row(struct check *check, const struct tie *tie)
 {
     struct key key = key_follower(tie->author, tie->pair.rank);
     struct bytes value;
-    bool found = kv_get(check->view->txn, TABLE_FOLLOWER, &key, &value);
+    bool found = kv_get(check->view->txn, tie->realm->followers, &key, &value);
     if (found && value.n == ID_BYTES && get_id(value.p) == tie->fan)
         return;
     verify_differ(check, "user %" PRIu64 " follows %" PRIu64 ", who has no such follower", tie->fan,
                   tie->author);
     uint8_t fan[ID_BYTES];
     put_id(fan, tie->fan);
-    verify_mend(check, TABLE_FOLLOWER, &key, (struct bytes){fan, sizeof fan});
+    verify_mend(check, tie->realm->followers, &key, (struct bytes){fan, sizeof fan});
+}
+
+/* Where a pair belongs, if anywhere. */
+static enum user_row row_of(const struct realm *realm, const struct pair *pair)
+{
+    return pair->n_spans || pair->paused ? realm->inside : realm->outside;
 }
 
 static void mend_pair(struct check *check, const struct tie *tie, const struct pair *fresh)
 {
     struct view *view = check->view;
-    enum user_row row = fresh->n_spans ? ROW_INBOX : ROW_OUTSIDE;
-    bool needed = fresh->n_spans || pair_has_reads(fresh);
-    if (tie->stored && (tie->stored != row || !needed)) {
+    enum user_row row = row_of(tie->realm, fresh);
+    bool needed = fresh->n_spans || fresh->paused || pair_has_reads(fresh);
+    if (tie->stored && (!needed || (row && tie->stored != row))) {
         struct key old = key_pair(tie->fan, tie->stored, tie->author);
         verify_mend_delete(check, TABLE_USER, &old);
     }
     struct bytes value = pair_encode(fresh, view->scratch);
     struct key key = key_pair(tie->fan, row, tie->author);
-    if (needed && value.p)
+    if (needed && row && value.p)
         verify_mend(check, TABLE_USER, &key, value);
 }
 
@@ -134,7 +143,7 @@ static void check_tie(struct check *check, const struct tie *tie)
     if (view_failed(view))
         return;
 
-    enum user_row row = fresh.n_spans ? ROW_INBOX : ROW_OUTSIDE;
+    enum user_row row = row_of(tie->realm, &fresh);
     bool same = settled.pair.reads_in == fresh.reads_in &&
                 settled.pair.reads_out == fresh.reads_out &&
                 settled.pair.dead_in == fresh.dead_in && settled.pair.dead_out == fresh.dead_out;
@@ -149,6 +158,11 @@ static void check_tie(struct check *check, const struct tie *tie)
     }
     if (tie->pair.following)
         check_follower_row(check, tie);
+}
+
+static const struct realm *realm_of(uint8_t row)
+{
+    return row == realm_scenes.inside || row == realm_scenes.map ? &realm_scenes : &realm_posts;
 }
 
 /* ---- A user's other rows -------------------------------------------------------------------- */
@@ -180,7 +194,7 @@ void verify_readmap(struct check *check, uint64_t reader, struct bytes key, stru
     }
     uint64_t author = get_id(key.p + ID_BYTES + 1);
     uint32_t chunk = get_u32(key.p + 2 * ID_BYTES + 1);
-    tie_load(view, reader, author, &tie);
+    tie_load_in(view, realm_of(key.p[ID_BYTES]), reader, author, &tie);
     if (view_failed(view))
         return;
     uint64_t first = (uint64_t)chunk * READMAP_POSTS;
@@ -244,9 +258,12 @@ void verify_pair(struct check *check, uint64_t fan, struct bytes key)
         verify_differ(check, "user %" PRIu64 ": a pair's key of %zu bytes", fan, key.n);
         return;
     }
-    tie_load(check->view, fan, get_id(key.p + ID_BYTES + 1), &tie);
+    tie_load_in(check->view, realm_of(key.p[ID_BYTES]), fan, get_id(key.p + ID_BYTES + 1), &tie);
     if (view_failed(check->view))
         return;
+    if (tie.pair.paused && tie.realm == &realm_posts)
+        verify_differ(check, "user %" PRIu64 ": the pair with %" PRIu64 " is paused", fan,
+                      tie.author);
     if (tie.stored != (enum user_row)key.p[ID_BYTES])
         verify_differ(check, "user %" PRIu64 " has two pairs with %" PRIu64, fan, tie.author);
     else

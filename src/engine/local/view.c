@@ -102,16 +102,20 @@ void view_add(struct view *view, uint64_t *count, int64_t delta)
     }
 }
 
+uint64_t view_next_id(struct view *view)
+{
+    uint64_t next = id_next(view->last_id, view->now_ms);
+    if (!next) {
+        kv_fail(view->txn, TIDINGS_NO_SPACE);
+        return 0;
+    }
+    return view->last_id = next;
+}
+
 void view_write_event(struct view *view, const struct tidings_event *event)
 {
-    if (view->events++) {
-        uint64_t next = id_next(view->last_id, view->now_ms);
-        if (!next) {
-            kv_fail(view->txn, TIDINGS_NO_SPACE);
-            return;
-        }
-        view->last_id = next;
-    }
+    if (view->events++)
+        view_next_id(view);
     struct key key = key_id(view->last_id);
     uint8_t bytes[EVENT_RECORD_MAX];
     kv_put(view->txn, TABLE_EVENT, &key, bytes, event_encode(event, bytes));

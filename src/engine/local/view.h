@@ -14,6 +14,7 @@
 #include "engine/local/heads.h"
 #include "engine/local/keys.h"
 #include "engine/local/kv.h"
+#include "engine/local/realm.h"
 #include "engine/local/records.h"
 
 struct view {
@@ -44,6 +45,12 @@ static inline void view_corrupt(struct view *view)
 static inline const struct head *view_head(const struct view *view, uint64_t author)
 {
     return heads_get(view->heads, author, view->version);
+}
+
+static inline const struct head *view_head_in(const struct view *view, const struct realm *realm,
+                                              uint64_t author)
+{
+    return heads_get(view->heads, author | realm->mark, view->version);
 }
 
 /* The user's record; zeros if there is none. */
@@ -82,7 +89,11 @@ enum tidings_err view_take_token(struct view *view, struct tidings_call *call,
 /* Adds to a count. A would-be negative one is a fault in the data: the transaction fails. */
 void view_add(struct view *view, uint64_t *count, int64_t delta);
 
-/* Writes an event of this operation; the first takes the operation's own id. Its id and time need not be set. */
+/* A further id of this operation's; 0 if they are used up, and the transaction fails. */
+uint64_t view_next_id(struct view *view);
+
+/* Writes an event of this operation; the first takes the operation's own id, if no further one was
+ * taken before. Its id and time need not be set. */
 void view_write_event(struct view *view, const struct tidings_event *event);
 
 /* The same for those that are about a user, or a post of the author's. */

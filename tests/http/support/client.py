@@ -168,6 +168,30 @@ class Actor:
         """Of posts or comments."""
         return self.get(f"/{what}/{target_id}/stats")
 
+    def story(self, title="A story", **more):
+        return self.publish(title, "What it is about", "story", **more)["id"]
+
+    def scene(self, story_id, title="A scene", messages=("one", "two"), headers=None):
+        return self.post(f"/stories/{story_id}/scenes", {"title": title, "messages": list(messages)}, 201, headers)
+
+    def subscribe(self, story_id):
+        return self.expect(200, "PUT", f"/v1/stories/{story_id}/subscription")
+
+    def unsubscribe(self, story_id):
+        return self.expect(200, "DELETE", f"/v1/stories/{story_id}/subscription")
+
+    def read_to(self, story_id, **where):
+        return self.expect(200, "PUT", f"/v1/reading/{story_id}", where)
+
+    def notifications(self, limit=20):
+        return self.rows("/notifications", limit)
+
+    def unread(self):
+        """Notifications not read: the number, which must be that of the rows."""
+        page = self.get("/notifications")
+        assert page["unread"] == sum(not row["is_read"] for row in self.notifications(100))
+        return page["unread"]
+
     def pages(self, path, limit=20, **query):
         """Every page of a list, to the end."""
         cursor, seen = None, 0

@@ -69,7 +69,10 @@ class Stream:
             assert set(fields) - {"id"} == {"event", "data"}, block
             event = Event(fields["event"], int(fields.get("id", 0)), json.loads(fields["data"]), time.monotonic())
             contract.check_event(event.name, event.data)
-            assert event.name == "badge" or event.id == event.data["post_id"], event
+            if event.name == "post":
+                assert event.id == event.data["post_id"], event
+            else:
+                assert event.name == "badge" or event.id == 0, event
             return event
         return None
 
