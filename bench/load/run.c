@@ -328,6 +328,8 @@ static void next_phase(struct load *load)
         start_sending(load);
     } else if (load->phase == LEARNING) {
         enter(load, WARMING, load->plan->warm_up);
+        if (load->plan->warm_up == 0)
+            next_phase(load);
         start_sending(load);
     } else if (load->phase == WARMING) {
         getrusage(RUSAGE_SELF, &load->usage);
@@ -429,7 +431,9 @@ bool run_load(const struct target *target, const struct plan *plan, struct resul
         next_phase(load);
         uv_run(&load->loop, UV_RUN_DEFAULT);
     }
-    ok = ok && !load->failed && result->done;
+    if (ok && !load->failed && !result->done)
+        fail(load, "nothing was answered in the time measured");
+    ok = ok && !load->failed;
     close_all(load);
     return ok;
 }
