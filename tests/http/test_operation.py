@@ -182,6 +182,41 @@ def test_two_verifications_at_once(server):
     assert 200 in statuses and set(statuses) <= {200, 503}
 
 
+def test_the_status_tells_how_far_a_job_has_got(make_server):
+    """It takes but a moment here, so it is started again and again until it is caught at work."""
+    server = make_server()
+    ann = server.user()
+    for _ in range(300):
+        ann.publish()
+    stop = threading.Event()
+
+    def verify():
+        admin = server.admin()
+        while not stop.is_set():
+            admin.post("/admin/verify")
+
+    admin = server.admin()
+    assert admin.get("/admin/status")["job"] is None
+    thread = threading.Thread(target=verify)
+    thread.start()
+    try:
+        seen = []
+
+        def caught():
+            job = admin.get("/admin/status")["job"]
+            if job:
+                assert job["kind"] == "verify" and job["done"] <= job["total"]
+                assert abs(job["started_at"] - time.time() * 1000) < 60_000
+                seen.append(job)
+            return job and job["part"] and job["total"] >= 300
+
+        wait_until(caught, "a verify at work")
+    finally:
+        stop.set()
+        thread.join()
+    assert admin.get("/admin/status")["job"] is None
+
+
 # ---- The log ------------------------------------------------------------------------------------
 
 def test_every_request_has_a_line_with_its_id(make_server):

@@ -199,7 +199,7 @@ enum tidings_err image_replay(struct kv *kv, struct image_job *job)
                              .after = replay.applied,
                              .visit = replay_record,
                              .ctx = &replay};
-    replay.progress.total = job->progress ? log_bytes(job->log_dir) : 0;
+    replay.progress.total = job->progress.tell ? log_bytes(job->log_dir) : 0;
     enum tidings_err err = redo_scan(&scan);
     end_transaction(&replay);
     if (replay.bytes && !err)

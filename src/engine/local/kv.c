@@ -464,6 +464,12 @@ bool kv_get(struct kv_txn *txn, enum table table, const struct key *key, struct 
     return true;
 }
 
+uint64_t kv_rows(struct kv_txn *txn, enum table table)
+{
+    MDB_stat stat;
+    return mdb_stat(txn->handle, txn->kv->dbi[table], &stat) ? 0 : stat.ms_entries;
+}
+
 static inline bool scan(struct kv_txn *txn, enum table table, MDB_cursor_op op, MDB_val *k,
                         struct bytes *key, struct bytes *value)
 {
