@@ -9,7 +9,7 @@ import { ConnectionBar } from "./ConnectionBar";
 import { Confirm } from "./Confirm";
 import { Help } from "./Help";
 import { Navigation } from "./Navigation";
-import { rememberScroll, restoreScroll } from "./scroll";
+import { restoreScroll } from "./scroll";
 import { SignIn } from "./SignIn";
 import { Toasts } from "./Toasts";
 
@@ -24,7 +24,6 @@ function Page() {
         restoreScroll(where);
         if (!first.current) main.current?.focus({ preventScroll: true });
         first.current = false;
-        return () => rememberScroll(where);
     }, [where]);
 
     const title = row ? t(row.title) : t("app.unknown_page");
