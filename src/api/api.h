@@ -33,8 +33,8 @@ struct api_config {
     unsigned threads;
     int64_t leeway_s; /* how far clocks may differ when tokens are verified */
     bool access_log;
-    const char *durability; /* "commit" or "second", for those who ask */
-    const char *backup_dir; /* where backups are written to; NULL: nowhere */
+    const char *durability;           /* "commit" or "second", for those who ask */
+    const char *backup_dir;           /* where backups are written to; NULL: nowhere */
     struct tidings_settings settings; /* the engine's: answers explain what they do */
 };
 

@@ -271,12 +271,12 @@ static void fill_posts(struct bench *bench)
     bench_print_usage("publish, in large batches", from, n);
 }
 
+/* The file itself is longer, with holes, while it is open. */
 static uint64_t file_bytes(const struct bench *bench)
 {
-    char path[4096];
-    struct stat st;
-    snprintf(path, sizeof path, "%s/data.mdb", bench->dir);
-    return stat(path, &st) ? 0 : (uint64_t)st.st_size;
+    struct tidings_stats stats;
+    tidings_stats(bench->tidings, &stats);
+    return stats.data_bytes;
 }
 
 static void fill(struct bench *bench)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/local/files.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -81,6 +82,18 @@ enum tidings_err dir_make(const char *path)
         return errno == EEXIST ? TIDINGS_OK : file_error();
     snprintf(parent, sizeof parent, "%s/..", path);
     return dir_sync(parent);
+}
+
+bool dir_is_empty(const char *path)
+{
+    DIR *stream = opendir(path);
+    bool empty = true;
+    if (!stream)
+        return errno == ENOENT;
+    for (struct dirent *entry; (entry = readdir(stream));)
+        empty = empty && (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."));
+    closedir(stream);
+    return empty;
 }
 
 /* ---- Bytes ---------------------------------------------------------------------------------- */

@@ -37,6 +37,9 @@ enum tidings_err file_error(void);
 /* Makes the directory if it is not there, for its owner alone, and its name durable. */
 enum tidings_err dir_make(const char *path);
 
+/* Whether nothing is in it, or it is not there. */
+bool dir_is_empty(const char *path);
+
 /* Makes durable what was created, renamed or removed in the directory. */
 enum tidings_err dir_sync(const char *path);
 

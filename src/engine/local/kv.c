@@ -26,8 +26,8 @@ enum {
     PAGES_COMMIT = 64, /* the lists of tables and of free pages */
 };
 
-#define MAP_LEAST ((size_t)128 << 20)
-#define MAP_SPARE ((uint64_t)64 << 20)
+#define MAP_LEAST  ((size_t)128 << 20)
+#define MAP_SPARE  ((uint64_t)64 << 20)
 #define ROOM_LEAST ((uint64_t)1 << 20)
 #define ROOM_MOST  ((uint64_t)64 << 20)
 
