@@ -69,7 +69,7 @@ function Row({ row, mark }: { row: Notification; mark: () => void }) {
                 <h2>
                     <a href={`#/story/${row.story_id}`} data-open onClick={() => !row.is_read && mark()}>
                         {row.story_title}
-                        {row.is_read ? null : <span class="hidden"> ({t("inbox.item_unread")})</span>}
+                        {row.is_read ? null : <span class="unseen"> ({t("inbox.item_unread")})</span>}
                     </a>
                 </h2>
                 <p class="excerpt">{t("bell.scene", { title: row.scene_title })}</p>

@@ -50,7 +50,7 @@ function options(row: ChartRow, width: number, over: (index: number | null) => v
             y: { range: (_, __, most) => [0, Math.max((most ?? 0) * 1.1, LEAST[row.unit])] },
         },
         axes: [
-            { stroke: text, grid, ticks: grid, font, size: 32, space: 90, values: (_, splits) => splits.map(clock) },
+            { stroke: text, grid, ticks: grid, font, size: 32, space: 70, values: (_, splits) => splits.map(clock) },
             {
                 stroke: text,
                 grid,

@@ -105,7 +105,13 @@ function useTail(begin: Begin, isPaused: boolean) {
 }
 
 function time(ms: number): string {
-    return new Date(ms).toLocaleTimeString(language.value, { hour12: false, fractionalSecondDigits: 3 });
+    return new Date(ms).toLocaleTimeString(language.value, {
+        hour: "2-digit",
+        minute: "2-digit",
+        second: "2-digit",
+        fractionalSecondDigits: 3,
+        hour12: false,
+    });
 }
 
 function otherOf(event: EventRow): string {

@@ -38,7 +38,7 @@ export function OperatorPage() {
                     </a>
                 ))}
             </nav>
-            <h2 class="hidden">{t(part.label)}</h2>
+            <h2 class="unseen">{t(part.label)}</h2>
             <part.component />
         </div>
     );

@@ -16,20 +16,20 @@ const EVERY_MS = 3000;
 function Facts({ hook }: { hook: Webhook }) {
     return (
         <dl class="facts small">
-            <div class="fact">
+            <div class="fact flat">
                 <dt>{t("hook.delivered")}</dt>
                 <dd>{number(hook.delivered)}</dd>
             </div>
-            <div class="fact">
+            <div class="fact flat">
                 <dt>{t("hook.failed")}</dt>
                 <dd>{number(hook.failed)}</dd>
             </div>
-            <div class={hook.dead ? "fact bad" : "fact"}>
+            <div class={hook.dead ? "fact flat bad" : "fact flat"}>
                 <dt>{t("hook.dead")}</dt>
                 <dd>{number(hook.dead)}</dd>
             </div>
             {hook.waiting_since === null ? null : (
-                <div class="fact">
+                <div class="fact flat">
                     <dt>{t("hook.waiting")}</dt>
                     <dd>
                         <Time ms={hook.waiting_since} />
@@ -37,13 +37,13 @@ function Facts({ hook }: { hook: Webhook }) {
                 </div>
             )}
             {hook.attempts ? (
-                <div class="fact">
+                <div class="fact flat">
                     <dt>{t("hook.attempts")}</dt>
                     <dd>{number(hook.attempts)}</dd>
                 </div>
             ) : null}
             {hook.retry_at === null ? null : (
-                <div class="fact">
+                <div class="fact flat">
                     <dt>{t("hook.retry_at")}</dt>
                     <dd>{fullTime(hook.retry_at)}</dd>
                 </div>

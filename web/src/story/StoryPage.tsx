@@ -94,7 +94,7 @@ function ReadOn({ last, isThrough, busy, readOn }: {
             <button type="button" class="primary" onClick={readOn} aria-disabled={busy} data-read-on>
                 {label} <Icon name="down" />
             </button>
-            <span class="hint">{t("story.keys")}</span>
+            <span class="hint keys">{t("story.keys")}</span>
             <span class="hint">{t("story.progress", { n: last.shown, all })}</span>
         </div>
     );
