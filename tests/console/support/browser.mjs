@@ -1,7 +1,10 @@
 // Debian's Chromium, and a person in front of it. Every page is watched: an error of a script, a dialog, or
 // something that the Content-Security-Policy had to stop fails the test that meets it.
 import assert from "node:assert/strict";
-import { chromium } from "playwright-core";
+import { createRequire } from "node:module";
+
+const require = createRequire(new URL("../../../web/package.json", import.meta.url));
+const { chromium } = require("playwright-core");
 
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const PATIENCE_MS = 15_000;
