@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/damage.h"
 #include "engine/harness.h"
 
 enum { ANN = 1, BOB = 2, LARGE = 60000, EDITS = 50 };
@@ -426,6 +427,27 @@ static void a_moment_that_is_not_kept_is_refused(void **state)
     assert_non_null(strstr(message, "not kept any more"));
 }
 
+/* What was repaired can be had as it was: a repair has the time it was made at, not that of the change before. */
+static void a_repair_has_its_own_moment(void **state)
+{
+    (void)state;
+    char dest[512];
+    follow(BOB, ANN);
+    struct user_record user = user_get(BOB);
+    user.following++;
+    user_put(BOB, &user);
+    atomic_fetch_add(&clock_ms, 3600000);
+    open_engine();
+    struct tidings_verify verify = {.repair = true};
+    assert_int_equal(tidings_verify(engine, &verify), TIDINGS_OK);
+    assert_int_equal(verify.repaired, 1);
+    harness_path(dest, "backup");
+    struct tidings_backup backup = {.dest = dest};
+    assert_int_equal(tidings_backup(engine, &backup, &message), TIDINGS_OK);
+    assert_int_equal(backup.batch, 2);
+    assert_int_equal(backup.time_ms, START_MS + 3600000);
+}
+
 static void the_log_can_be_read(void **state)
 {
     (void)state;
@@ -562,6 +584,7 @@ int main(void)
         TEST(a_backup_of_a_directory_needs_no_engine_and_minds_none),
         TEST(a_restore_is_exact_to_the_moment),
         TEST(a_moment_that_is_not_kept_is_refused),
+        TEST(a_repair_has_its_own_moment),
         TEST(the_log_can_be_read),
         TEST(what_is_synced_each_second_survives_the_process),
         TEST(the_data_file_grows_as_it_must),

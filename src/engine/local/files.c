@@ -231,13 +231,13 @@ enum tidings_err file_copy(const char *from, const char *to, uint64_t n, uint32_
     return err;
 }
 
-enum tidings_err file_checksum(const char *path, uint32_t *crc)
+enum tidings_err file_checksum(const char *path, uint32_t *crc, struct progress *progress)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return TIDINGS_IO;
     *crc = 0;
-    enum tidings_err err = copy_bytes(fd, -1, UINT64_MAX, crc, NULL);
+    enum tidings_err err = copy_bytes(fd, -1, UINT64_MAX, crc, progress);
     close(fd);
     return err;
 }

@@ -62,7 +62,7 @@ enum tidings_err file_read(const char *path, size_t most, uint8_t **bytes, size_
 enum tidings_err file_copy(const char *from, const char *to, uint64_t n, uint32_t *crc,
                            struct progress *progress);
 
-/* The CRC-32C of the whole file. */
-enum tidings_err file_checksum(const char *path, uint32_t *crc);
+/* The CRC-32C of the whole file; the progress may be NULL. */
+enum tidings_err file_checksum(const char *path, uint32_t *crc, struct progress *progress);
 
 #endif

@@ -236,13 +236,14 @@ static enum tidings_err fill(struct image_job *job)
 
 enum tidings_err image_make(struct image_job *job)
 {
+    struct progress progress = {.cancel = job->cancel};
     job->message[0] = '\0';
     unlink(job->path);
     enum tidings_err err = begin_with_base(job, &job->made);
     if (!err)
         err = fill(job);
     if (!err && job->for_good)
-        err = file_checksum(job->path, &job->made.crc);
+        err = file_checksum(job->path, &job->made.crc, &progress);
     if (err)
         unlink(job->path);
     return err;

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/wait.h"
 #include "engine/local/store.h"
 
 enum { LOOK_EVERY_S = 1 };
@@ -121,6 +122,9 @@ static uint64_t remove_bases(const struct store *store, int64_t now_ms, int64_t 
         if (!keep[i])
             remove_file(store->base_dir, name);
     }
+    /* Before their log: no image may come back without it. */
+    if (keep && dir_sync(store->base_dir))
+        needed = 0;
     free(keep);
     free(bases);
     return needed;
@@ -189,9 +193,7 @@ static bool make_base(struct store *store)
 /* False when it is time to stop. */
 static bool wait_a_moment(struct store *store, unsigned seconds)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += seconds;
+    struct timespec until = wait_until(seconds);
     pthread_mutex_lock(&store->mutex);
     int rc = 0;
     while (!store->stopping && !rc)
@@ -228,8 +230,10 @@ bool keeper_start(struct store *store)
 {
     remove_file(store->base_dir, unfinished);
     pthread_mutex_init(&store->mutex, NULL);
-    pthread_cond_init(&store->wanted, NULL);
-    store->log_before = log_behind(store, newest_base(store).number);
+    wait_init(&store->wanted);
+    /* The last segment would count whole, whatever of it is new. */
+    uint64_t based = newest_base(store).number;
+    store->log_before = based == redo_synced(store->redo) ? 0 : log_behind(store, based);
     store->keeping = !pthread_create(&store->keeper, NULL, keeper_main, store);
     return store->keeping;
 }

@@ -452,13 +452,15 @@ static void check_everything(struct check *check)
     check_users(check);
 }
 
-static enum tidings_err write_mends(struct local *local, struct check *check)
+/* At this time: a restore to a moment before must not have them. */
+static enum tidings_err write_mends(struct local *local, struct check *check, int64_t now_ms)
 {
     struct kv_txn txn;
     enum tidings_err err = check->mends ? kv_begin(local->kv, &txn) : TIDINGS_OK;
     if (err || !check->mends)
         return err;
     uint64_t n = 0;
+    txn.time_ms = now_ms;
     for (struct mend *mend = check->mends; mend; mend = mend->next, n++) {
         if (mend->value.p)
             kv_put(&txn, mend->table, &mend->key, mend->value.p, mend->value.n);
@@ -480,6 +482,8 @@ enum tidings_err local_verify(struct engine *engine, struct tidings_verify *out)
     out->checked = out->differences = out->repaired = 0;
 
     pthread_mutex_lock(&local->writer.turn);
+    /* This may take long, and the writer cannot do it meanwhile. */
+    redo_sync(local->store->redo, true);
     enum tidings_err err = snapshot_take(local, NULL, &snapshot);
     if (!err) {
         struct check check = {.view = &snapshot->view, .out = out};
@@ -489,9 +493,10 @@ enum tidings_err local_verify(struct engine *engine, struct tidings_verify *out)
         check.last_mend = check.row_mend = &check.mends;
         check_everything(&check);
         err = snapshot->txn.err;
+        int64_t now_ms = snapshot->view.now_ms;
         snapshot_return(local, snapshot);
         if (!err && out->repair)
-            err = write_mends(local, &check);
+            err = write_mends(local, &check, now_ms);
         arena_release(&check.notes);
         free(check.tallies.at);
         progress_end(&check.progress);

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <time.h>
 
+#include "base/wait.h"
 #include "domain/ids.h"
 #include "engine/local/local.h"
 #include "engine/local/ops.h"
@@ -70,9 +71,7 @@ static size_t op_bytes(const struct tidings_op *op)
 static bool take_batch(struct local *local, struct tidings_call **batch, size_t *n)
 {
     struct writer *writer = &local->writer;
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += IDLE_SWEEP_MS / 1000;
+    struct timespec until = wait_until(IDLE_SWEEP_MS / 1000);
 
     pthread_mutex_lock(&writer->mutex);
     int rc = 0;
@@ -319,6 +318,15 @@ static void run_batch(struct local *local, struct tidings_call *batch, size_t n)
     complete(batch, err);
 }
 
+/* With nothing else to do, at once: nobody waits, and the log says itself if it fails. In turn: a repair appends to the
+ * log on a thread of its own. */
+static void sync_log(struct local *local, bool now)
+{
+    pthread_mutex_lock(&local->writer.turn);
+    redo_sync(local->store->redo, now);
+    pthread_mutex_unlock(&local->writer.turn);
+}
+
 static void *writer_main(void *arg)
 {
     struct local *local = arg;
@@ -326,10 +334,9 @@ static void *writer_main(void *arg)
     size_t n;
     while (take_batch(local, &batch, &n)) {
         run_batch(local, batch, n);
-        /* With nothing else to do, at once: nobody waits, and the log says itself if it fails. */
-        redo_sync(local->store->redo, n == 0);
+        sync_log(local, n == 0);
     }
-    redo_sync(local->store->redo, true);
+    sync_log(local, true);
     return NULL;
 }
 
@@ -340,7 +347,7 @@ enum tidings_err writer_start(struct local *local)
     struct writer *writer = &local->writer;
     pthread_mutex_init(&writer->mutex, NULL);
     pthread_mutex_init(&writer->turn, NULL);
-    pthread_cond_init(&writer->wanted, NULL);
+    wait_init(&writer->wanted);
     arena_init(&writer->scratch, SCRATCH_MEMORY_MAX);
     arena_init(&writer->answers, SCRATCH_MEMORY_MAX);
     return pthread_create(&writer->thread, NULL, writer_main, local) ? TIDINGS_NO_MEMORY

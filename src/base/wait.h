@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Conditions that are waited for until a time. By a clock that nobody sets: by the clock on the wall, somebody who is to
+ * look again in a second would do so in an hour after it was set back by one. */
+#ifndef BASE_WAIT_H
+#define BASE_WAIT_H
+
+#include <pthread.h>
+#include <time.h>
+
+static inline void wait_init(pthread_cond_t *cond)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(cond, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+/* For pthread_cond_timedwait on such a condition. */
+static inline struct timespec wait_until(unsigned seconds)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += seconds;
+    return until;
+}
+
+#endif
