@@ -2,15 +2,23 @@
 #
 #   SAN=address|undefined|thread   builds with that sanitizer, in a directory of its own
 #   SEED=n OPS=n                   for `make model`
+#   SEED=n STATES=n                for `make powerloss`
+#   SEED=n ROUNDS=n                for `make crash`
+#   SEED=n RUNS=n                  for `make moments`
+#   QUICK=1                        for `make bench`
 
 SAN ?=
 SEED ?=
 OPS ?= 1000000
+STATES ?= 1000
+ROUNDS ?= 200
+RUNS ?= 50
+QUICK ?=
 BUILD := build$(if $(SAN),-$(SAN))
 # The sanitizers need clang's interceptors to be the program's first library.
 OPTIONS := $(if $(SAN),-Db_sanitize=$(SAN) -Db_lundef=false)
 
-.PHONY: help setup build run test lint fmt model clean
+.PHONY: help setup build run test lint fmt model moments crash powerloss faults bench clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -37,6 +45,28 @@ test: build
 ## make model   the long random test: SEED=1 OPS=1000000
 model: build
 	@tests/model/run $(BUILD)/tests/model_test "$(SEED)" $(OPS)
+
+## make crash      kill -9 under 32 clients, again and again: SEED=1 ROUNDS=200
+crash: build
+	@TIDINGS_BIN=$(BUILD)/tidings tests/support/in-venv tests/crash/crash.py --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED))
+
+## make faults     every call to the storage fails once, in every way: SEED=1
+faults: build
+	@$(BUILD)/tests/faults $(if $(SEED),--seed $(SEED))
+	@$(BUILD)/tests/full || test $$? -eq 77
+
+## make powerloss  what is left when the power fails, at many moments: SEED=1 STATES=1000
+powerloss: build
+	@$(BUILD)/tests/powerloss --states $(STATES) $(if $(SEED),--seed $(SEED))
+
+## make moments    the long test of restoring to moments: SEED=1 RUNS=50
+moments: build
+	@tests/model/run_moments $(BUILD)/tests/model_test "$(SEED)" $(RUNS)
+
+## make bench      measures against Redis and MariaDB, into docs/bench; QUICK=1: three minutes, into build/bench-results
+bench: build
+	@scripts/setup-bench
+	@BUILD=$(BUILD) bench/run $(if $(QUICK),--quick --out $(BUILD)/bench-results)
 
 ## make lint    formatting, static analysis, the direction of dependencies
 lint: build

@@ -134,11 +134,21 @@ struct tidings_settings {
  */
 enum tidings_durability { TIDINGS_DURABLE_COMMIT, TIDINGS_DURABLE_SECOND };
 
+/*
+ * How far something long has got: told on the thread that does it, a few times a second, and with
+ * done == total when it is through. `part` is a static text; done and total are rows (verify) or bytes;
+ * the total is an estimate, but never less than what is done. Where `tell` is NULL nobody is told.
+ */
+struct tidings_progress {
+    void (*tell)(void *ctx, const char *part, uint64_t done, uint64_t total);
+    void *ctx;
+};
+
 struct tidings_options {
     const char *dir; /* data directory, made if missing */
     struct tidings_settings settings;
     enum tidings_durability durability;
-    FILE *progress; /* a line that is rewritten while a long recovery goes on; may be NULL */
+    struct tidings_progress progress; /* of a long recovery */
     /* Keep to the rules of folding and heat that are in force, whatever `settings` say of them: for a
      * tool that only looks. Otherwise opening with other rules judges and orders everything anew. */
     bool as_stored;
@@ -221,9 +231,12 @@ struct tidings_page {
  *   SUBSCRIBE, UNSUBSCRIBE   changed, and how it is now
  *   PREFERENCES_SET  the viewer's settings
  *   NOTICES_MARK     notification ids; or up_to
- *   WEBHOOK_SET      admin: makes or changes the webhook of that name; WEBHOOK_DELETE removes it
- *   WEBHOOK_RETRY    admin: a webhook that is dead, or waits to try again, tries at once
- *   WEBHOOK_REPORT   service, admin: where delivery stands; used by whoever delivers
+ *   WEBHOOK_SET      admin: makes or changes the webhook of that name; WEBHOOK_DELETE removes it. A
+ *                    new one is told of what happens from now on; one that is changed tries at once
+ *   WEBHOOK_RETRY    admin: a webhook that waits tries at once; one that is dead goes back to the
+ *                    first event given up since the last success, as far as the events are kept
+ *   WEBHOOK_REPORT   service, admin: where delivery stands; used by whoever delivers. The position
+ *                    never goes back, and what is given up counts only with a later position
  *   FANS_AMONG       which of the users given follow the author
  *   REACTORS         who liked (or faved) this, newest first, since when
  *   REACTED          what the viewer liked or faved, newest first
@@ -235,7 +248,7 @@ struct tidings_page {
  *   SUBSCRIBERS      service, admin: who wants to be told about the story
  *   SUBSCRIBERS_AMONG  which of the users given want to be told about the story
  *   NOTICES          notifications, newest first, and how many are unread
- *   WEBHOOKS, WEBHOOK  admin
+ *   WEBHOOKS         admin, and service, which delivers: all of them; WEBHOOK one, admin
  *   AUTHOR_PAGE      any author's posts for the viewer; unread means never read, delivered or not
  *   EVENTS           service and admin only; page.after.a is the event id to go on after
  */
@@ -451,12 +464,16 @@ struct tidings_op {
         } webhook;
         struct {
             struct tidings_text name;
-            uint64_t generation; /* of the webhook as it was read; another one: NOT_FOUND */
-            uint64_t position;   /* events up to it are delivered or given up */
-            uint32_t attempts;   /* failed ones for the next event */
-            int64_t retry_at;    /* 0: at once */
-            uint64_t dead;       /* events given up since the last report */
-            struct tidings_text last_error;
+            uint64_t generation;   /* of the webhook as it was read; another one: NOT_FOUND */
+            uint64_t position;     /* events up to it are delivered, given up or not for webhooks */
+            uint32_t attempts;     /* failed ones for the next event */
+            int64_t retry_at;      /* 0: at once */
+            int64_t failing_since; /* the first failure after the last success; 0: none */
+            int64_t waiting_since; /* when the next event happened, if it is known; 0: none waits */
+            uint64_t delivered;    /* events delivered since the last report, ... */
+            uint64_t failed;       /* ... calls that failed, ... */
+            uint64_t dead;         /* ... and events given up */
+            struct tidings_text last_error; /* p NULL: as it was */
         } webhook_report;
         struct tidings_page page;
     } u;
@@ -603,23 +620,26 @@ struct tidings_notice {
 };
 
 enum tidings_webhook_state {
-    TIDINGS_WEBHOOK_OK = 1,   /* nothing failed since the last success */
-    TIDINGS_WEBHOOK_RETRYING, /* the next event failed and is tried again at retry_at */
-    TIDINGS_WEBHOOK_DEAD,     /* events were given up since the last success */
+    TIDINGS_WEBHOOK_OK = 1,   /* the last call succeeded, or there was none */
+    TIDINGS_WEBHOOK_RETRYING, /* it failed; the next event is tried again at retry_at */
+    TIDINGS_WEBHOOK_DEAD,     /* and events were given up since the last success */
     TIDINGS_WEBHOOK_DISABLED
 };
 
 struct tidings_webhook {
     struct tidings_text name;
     struct tidings_text url;
-    struct tidings_text
-        secret; /* given to service and admin in WEBHOOKS only, for whoever delivers */
+    struct tidings_text secret; /* in WEBHOOKS only, for whoever delivers */
     enum tidings_webhook_state state;
-    uint64_t generation; /* changes with every WEBHOOK_SET */
-    uint64_t position;   /* events up to it are delivered or given up */
-    uint32_t attempts;
-    int64_t retry_at;
-    uint64_t dead; /* events given up, in all */
+    uint64_t generation;   /* changes with every WEBHOOK_SET and WEBHOOK_RETRY */
+    uint64_t position;     /* events up to it are delivered, given up or not for webhooks */
+    uint32_t attempts;     /* failed ones for the next event */
+    int64_t retry_at;      /* 0: at once */
+    int64_t failing_since; /* 0: nothing failed since the last success */
+    int64_t waiting_since; /* when the oldest event happened that is known to wait; 0: none */
+    uint64_t delivered;    /* events delivered, in all */
+    uint64_t failed;       /* calls that failed, in all */
+    uint64_t dead;         /* events given up, in all */
     struct tidings_text last_error;
     int64_t created_at;
 };
@@ -669,6 +689,11 @@ struct tidings_event {
     uint64_t post_id;               /* COMMENT_, VOTE_ and SCENE_: the post it belongs to */
     enum tidings_reaction reaction; /* REACTION_, VOTE_ */
 };
+
+/* What subscribers are told of carries a tag, "story:123"; those events are for webhooks. Writes it
+ * with a NUL; false if the event has none. */
+enum { TIDINGS_TAG_MAX = 32 };
+TIDINGS_API bool tidings_event_tag(const struct tidings_event *event, char tag[TIDINGS_TAG_MAX]);
 
 TIDINGS_API const char *tidings_event_name(enum tidings_event_type type);
 TIDINGS_API const char *tidings_event_action(enum tidings_event_type type);
@@ -912,9 +937,9 @@ TIDINGS_API void tidings_stats(struct tidings *engine, struct tidings_stats *sta
 
 /* What verify found. */
 struct tidings_verify {
-    bool repair;    /* in: mend what can be recomputed */
-    FILE *report;   /* in: a line for every difference; may be NULL */
-    FILE *progress; /* in: a line that is rewritten as it goes on; may be NULL */
+    bool repair;                      /* in: mend what can be recomputed */
+    FILE *report;                     /* in: a line for every difference; may be NULL */
+    struct tidings_progress progress; /* in */
     uint64_t checked;
     uint64_t differences;
     uint64_t repaired;
@@ -933,7 +958,7 @@ TIDINGS_API enum tidings_err tidings_verify(struct tidings *engine, struct tidin
  */
 struct tidings_backup {
     const char *dest;
-    FILE *progress;  /* a line that is rewritten as it goes on; may be NULL */
+    struct tidings_progress progress;
     uint64_t bytes;  /* out: copied */
     uint64_t batch;  /* out: the newest in it */
     int64_t time_ms; /* out: and its time */
@@ -952,7 +977,7 @@ struct tidings_restore {
     const char *dir;  /* new or empty */
     int64_t until_ms; /* what was acknowledged by then, and nothing begun later; 0: everything */
     bool salvage;     /* if the log is damaged, take what comes before the damage */
-    FILE *progress;
+    struct tidings_progress progress;
     uint64_t batch;  /* out: the newest in it */
     int64_t time_ms; /* out: and its time */
     char lost[256];  /* out, with salvage: why there is not more; empty if there is all */

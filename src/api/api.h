@@ -19,6 +19,7 @@
 
 #include "auth/keys.h"
 #include "http/http.h"
+#include "push/rules.h"
 #include "tidings.h"
 
 struct api;
@@ -26,13 +27,14 @@ struct api;
 struct api_config {
     struct tidings *tidings;
     struct keyring *keys;
-    const void *seal_secret; /* for cursors and as_of; at least 32 bytes, copied */
+    const struct push_rules *rules; /* where webhooks may lead */
+    const void *seal_secret;        /* for cursors and as_of; at least 32 bytes, copied */
     size_t seal_secret_n;
     unsigned threads;
     int64_t leeway_s; /* how far clocks may differ when tokens are verified */
     bool access_log;
-    const char *durability; /* "commit" or "second", for those who ask */
-    const char *backup_dir; /* where backups are written to; NULL: nowhere */
+    const char *durability;           /* "commit" or "second", for those who ask */
+    const char *backup_dir;           /* where backups are written to; NULL: nowhere */
     struct tidings_settings settings; /* the engine's: answers explain what they do */
 };
 

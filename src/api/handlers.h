@@ -79,6 +79,11 @@ void put_notice(struct json_out *out, const struct tidings_notice *notice);
 prepare_fn prepare_events;
 render_fn render_events;
 
+/* webhook.c */
+prepare_fn prepare_webhooks, prepare_webhook, prepare_webhook_set, prepare_webhook_delete,
+    prepare_webhook_retry;
+render_fn render_webhooks, render_webhook;
+
 /* console.c */
 run_fn run_console, run_asset;
 

@@ -232,4 +232,5 @@ void metrics_print(struct api *api, struct buf *to)
     print_tokens(api, to);
     print_http(api, to);
     print_engine(api, to);
+    webhook_metrics(api, to);
 }

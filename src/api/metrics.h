@@ -22,6 +22,9 @@ void metrics_count(struct metrics *metrics, size_t route, int status, uint64_t d
 /* A token that was refused, by enum jwt_reason. */
 void metrics_count_token(struct metrics *metrics, unsigned reason);
 
+/* The part about webhooks (webhook.c). */
+void webhook_metrics(struct api *api, struct buf *to);
+
 /* Everything, in Prometheus' text. Any thread. */
 void metrics_print(struct api *api, struct buf *to);
 

@@ -17,6 +17,7 @@ static const struct {
     [TIDINGS_SUBSCRIPTION_LIMIT] = {403, "You subscribe to as many stories as one may."},
     [TIDINGS_READING_LIMIT] = {403, "You keep as many reading positions as one may."},
     [TIDINGS_STORY_LIMIT] = {403, "The story has as many scenes as one may have."},
+    [TIDINGS_WEBHOOK_LIMIT] = {403, "There are as many webhooks as there may be."},
     [TIDINGS_RATE_LIMITED] = {429, "Too fast. Try again later."},
     [TIDINGS_BUSY] = {503, "Too much to do at the moment. Try again later."},
     [TIDINGS_NO_SPACE] = {503, "Nothing can be written at the moment."},

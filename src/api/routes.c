@@ -99,6 +99,12 @@ const struct route routes[] = {
     {POST,   "/v1/admin/verify",            "verify",         ADMIN, 200, NULL,                  NULL,               run_verify},
     {POST,   "/v1/admin/backup",            "backup",         ADMIN, 201, NULL,                  NULL,               run_backup},
 
+    {GET,    "/v1/admin/webhooks",              "listWebhooks",  ADMIN, 200, prepare_webhooks,       render_webhooks, NULL},
+    {GET,    "/v1/admin/webhooks/{name}",       "getWebhook",    ADMIN, 200, prepare_webhook,        render_webhook,  NULL},
+    {PUT,    "/v1/admin/webhooks/{name}",       "setWebhook",    ADMIN, 200, prepare_webhook_set,    render_webhook,  NULL},
+    {DELETE, "/v1/admin/webhooks/{name}",       "deleteWebhook", ADMIN, 204, prepare_webhook_delete, NULL,            NULL},
+    {POST,   "/v1/admin/webhooks/{name}/retry", "retryWebhook",  ADMIN, 200, prepare_webhook_retry,  render_webhook,  NULL},
+
     {GET,    "/",                           "getConsole",     PUBLIC, 200, NULL,                 NULL,               run_console},
     {GET,    "/assets/{name}",              "getAsset",       PUBLIC, 200, NULL,                 NULL,               run_asset},
     {GET,    "/v1/openapi.json",            "getOpenapi",     PUBLIC, 200, NULL,                 NULL,               run_openapi},

@@ -45,6 +45,12 @@ static void make_table(struct config *config, struct table *table)
                                 .help = "where POST /v1/admin/backup may write backups"});
     add(table, (struct setting){"jwt_keys_file", .text = &config->jwt_keys_file,
                                 .help = "JSON file with the keys of tokens"});
+    add(table,
+        (struct setting){"webhook_allow", .text = &config->webhook_allow,
+                         .help = "hosts or host:port, with commas, that webhooks may call by "
+                                 "http and at private addresses"});
+    add(table, (struct setting){"webhook_ca_file", .text = &config->webhook_ca_file,
+                                .help = "CA certificates for webhooks, instead of the system's"});
 #define X(name, standard, least, most, text) \
     add(table, (struct setting){#name, &config->name, NULL, standard, least, most, text});
     SERVE_SETTINGS(X)

@@ -14,11 +14,16 @@
 #include "tidings.h"
 
 /* name, default, least, most, what it is: those of the server itself */
-#define SERVE_SETTINGS(X)                                              \
-    X(threads, 0, 0, 256, "loop threads; 0 is one a core")             \
-    X(jwt_leeway_s, 0, 0, 300, "seconds a token may be early or late") \
-    X(access_log, 1, 0, 1, "1: a line of log for every request")       \
-    X(stop_timeout_ms, 10000, 0, 600000, "time for requests under way when stopping")
+#define SERVE_SETTINGS(X)                                                                      \
+    X(threads, 0, 0, 256, "loop threads; 0 is one a core")                                     \
+    X(jwt_leeway_s, 0, 0, 300, "seconds a token may be early or late")                         \
+    X(access_log, 1, 0, 1, "1: a line of log for every request")                               \
+    X(stop_timeout_ms, 10000, 0, 600000, "time for requests under way when stopping")          \
+    X(webhook_timeout_ms, 10000, 1, 600000, "time for a call to a webhook")                    \
+    X(webhook_backoff_first_ms, 1000, 1, 86400000, "time until a failed call is made again")   \
+    X(webhook_backoff_most_ms, 3600000, 1, 86400000, "doubling with every failure up to this") \
+    X(webhook_give_up_hours, 72, 0, 87600,                                                     \
+      "hours of failing until an event is given up; 0: at once")
 
 struct config {
     char *copies[8]; /* texts from the file; see config_release */
@@ -28,6 +33,8 @@ struct config {
     const char *jwt_keys_file;
     const char *durability;
     const char *backup_dir;
+    const char *webhook_allow;
+    const char *webhook_ca_file;
     bool dev;
     bool help;
     struct tidings_settings engine;

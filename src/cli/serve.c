@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The server: engine, API and HTTP put together. The main thread waits for signals: SIGHUP reads
+ * The server: engine, API, HTTP and webhooks put together. The main thread waits for signals: SIGHUP reads
  * the keys again, SIGTERM and SIGINT stop in order: readiness off, streams closed, answers
  * finished, then the engine.
  */
@@ -20,6 +20,7 @@
 #include "cli/cli.h"
 #include "cli/config.h"
 #include "cli/demo.h"
+#include "push/push.h"
 
 enum { SECRET_BYTES = 32, PATH_BYTES = 4096 };
 
@@ -29,6 +30,8 @@ struct server {
     struct keyring *keys;
     struct api *api;
     struct http_server *http;
+    struct push_rules *rules;
+    struct push *push;
     uint8_t seal_secret[SECRET_BYTES];
     char dev_secret[2 * SECRET_BYTES + 1];
 };
@@ -146,7 +149,7 @@ static bool open_engine(struct server *server)
     tidings_options_init(&options);
     options.dir = server->config.data;
     options.settings = server->config.engine;
-    options.progress = isatty(STDERR_FILENO) ? stderr : NULL;
+    options.progress = progress_in_bytes();
     if (!strcmp(server->config.durability, "second"))
         options.durability = TIDINGS_DURABLE_SECOND;
     options.fault = log_fault;
@@ -174,6 +177,41 @@ static bool start_http(struct server *server)
     return true;
 }
 
+/* Where webhooks may lead: needed by those who set them and by those who call. */
+static bool make_rules(struct server *server)
+{
+    const char *wrong;
+    server->rules = push_rules_new(server->config.webhook_allow, &wrong);
+    if (!server->rules)
+        log_message(LOG_ERROR, "webhook_allow: %s", wrong);
+    return server->rules != NULL;
+}
+
+static bool start_push(struct server *server)
+{
+    const struct config *config = &server->config;
+    const uint64_t hour_ms = UINT64_C(60) * 60 * 1000;
+    struct push_config push = {
+        .tidings = server->tidings,
+        .rules = server->rules,
+        .ca_file = config->webhook_ca_file,
+        .page = (uint32_t)config->engine.page_max,
+        .timeout_ms = config->webhook_timeout_ms,
+        .backoff_first_ms = config->webhook_backoff_first_ms,
+        .backoff_most_ms = config->webhook_backoff_most_ms,
+        .give_up_ms = config->webhook_give_up_hours * hour_ms,
+        .kept_ms = config->engine.event_days * 24 * hour_ms,
+    };
+    if (push.ca_file && access(push.ca_file, R_OK) != 0) {
+        log_message(LOG_ERROR, "webhook_ca_file: %s: %s", push.ca_file, strerror(errno));
+        return false;
+    }
+    server->push = push_start(&push);
+    if (!server->push)
+        log_message(LOG_ERROR, "webhooks cannot be started");
+    return server->push != NULL;
+}
+
 static bool start(struct server *server)
 {
     struct config *config = &server->config;
@@ -181,11 +219,12 @@ static bool start(struct server *server)
         return false;
     struct keys *keys = load_keys(server);
     server->keys = keys ? keyring_new(keys) : NULL;
-    if (!server->keys || !open_engine(server) || !load_seal_secret(server))
+    if (!server->keys || !make_rules(server) || !open_engine(server) || !load_seal_secret(server))
         return false;
     struct api_config api = {
         .tidings = server->tidings,
         .keys = server->keys,
+        .rules = server->rules,
         .seal_secret = server->seal_secret,
         .seal_secret_n = SECRET_BYTES,
         .threads = (unsigned)config->threads,
@@ -196,13 +235,15 @@ static bool start(struct server *server)
         .settings = config->engine,
     };
     server->api = api_new(&api);
-    return server->api && (!config->dev || demo_fill(server->tidings)) && start_http(server);
+    return server->api && (!config->dev || demo_fill(server->tidings)) && start_push(server) &&
+           start_http(server);
 }
 
 static void stop(struct server *server)
 {
     if (server->api)
         api_not_ready(server->api);
+    push_stop(server->push);
     if (server->http)
         http_server_stop(server->http, server->config.stop_timeout_ms);
     if (server->api)
@@ -211,6 +252,7 @@ static void stop(struct server *server)
     http_server_free(server->http);
     api_free(server->api);
     keyring_free(server->keys);
+    push_rules_free(server->rules);
 }
 
 /* ---- Running -------------------------------------------------------------------------------- */

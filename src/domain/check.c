@@ -268,7 +268,8 @@ static const char *check_readings(const struct tidings_op *op,
     return check_page(&op->u.readings.page, settings);
 }
 
-enum { WEBHOOK_NAME_MAX = 64, WEBHOOK_URL_MAX = 2048, WEBHOOK_ERROR_MAX = 200 };
+/* The name is a key of the local engine's. */
+enum { WEBHOOK_NAME_MAX = 30, WEBHOOK_URL_MAX = 2048, WEBHOOK_ERROR_MAX = 200 };
 enum { WEBHOOK_SECRET_LEAST = 16, WEBHOOK_SECRET_MOST = 256 };
 
 /* A name goes into paths and labels: letters, digits, - and _. */
@@ -309,6 +310,10 @@ static const char *check_webhook_report(const struct tidings_op *op)
         return "position";
     if (op->u.webhook_report.retry_at < 0)
         return "retry_at";
+    if (op->u.webhook_report.failing_since < 0)
+        return "failing_since";
+    if (op->u.webhook_report.waiting_since < 0)
+        return "waiting_since";
     if (error.p && !is_text(error, 0, WEBHOOK_ERROR_MAX, WEBHOOK_ERROR_MAX))
         return "last_error";
     return NULL;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The words for events. */
+#include <inttypes.h>
+
 #include "tidings.h"
 
 static const struct {
@@ -30,4 +32,19 @@ const char *tidings_event_action(enum tidings_event_type type)
 const char *tidings_event_target(enum tidings_event_type type)
 {
     return is_known(type) ? words[type].target : NULL;
+}
+
+/* type, what the tag begins with, the event's field that the tag names */
+#define TAGS(X) X(SCENE_PUBLISHED, "story", post_id)
+
+bool tidings_event_tag(const struct tidings_event *event, char tag[TIDINGS_TAG_MAX])
+{
+#define X(of, kind, field)                                                 \
+    if (event->type == TIDINGS_EVENT_##of) {                               \
+        snprintf(tag, TIDINGS_TAG_MAX, "%s:%" PRIu64, kind, event->field); \
+        return true;                                                       \
+    }
+    TAGS(X)
+#undef X
+    return false;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "domain/heat.h"
 
+#include <limits.h>
 #include <math.h>
 
 #include "domain/ids.h"
@@ -81,8 +82,11 @@ uint64_t heat_comment_key(int64_t score)
 
 double heat_decayed(const struct tidings_settings *settings, int64_t score, int64_t age_ms)
 {
-    double half_life_ms = (double)(settings->hot_half_life_hours * HOUR_MS);
-    if (!settings->hot_half_life_hours || age_ms <= 0)
+    int64_t half_life_ms = (int64_t)(settings->hot_half_life_hours * HOUR_MS);
+    if (!half_life_ms || age_ms <= 0)
         return (double)score;
-    return (double)score * exp2(-(double)age_ms / half_life_ms);
+    /* Whole halvings last: after a thousand of them 2^-n alone would be nothing, whatever the score. */
+    int64_t halvings = age_ms / half_life_ms;
+    double rest = (double)(age_ms % half_life_ms) / (double)half_life_ms;
+    return ldexp((double)score * exp2(-rest), halvings < INT_MAX ? -(int)halvings : -INT_MAX);
 }

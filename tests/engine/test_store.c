@@ -2,7 +2,9 @@
 /* The data directory: what is trusted after what, and how it ends when something is missing or damaged. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -330,9 +332,12 @@ static void a_backup_can_be_opened_and_restored(void **state)
     publish(ANN, "last", "");
     uint64_t unread = badge(BOB);
     harness_path(dest, "backup");
-    struct tidings_backup backup = {.dest = dest};
+    struct told told;
+    struct tidings_backup backup = {.dest = dest, .progress = progress_to(&told)};
     assert_int_equal(tidings_backup(engine, &backup, &message), TIDINGS_OK);
     assert_int_equal(backup.batch, 1 + 2 * (1 + EDITS) + 1);
+    assert_true(told.times >= 2 && !told.fell);
+    assert_true(told.total >= backup.bytes && told.done == told.total);
     assert_int_equal(tidings_backup(engine, &backup, &message), TIDINGS_INVALID);
     assert_string_equal(message, "the target directory is not empty");
     publish(ANN, "later", "");
@@ -485,6 +490,40 @@ static void the_data_file_grows_as_it_must(void **state)
     assert_verifies();
 }
 
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* LMDB would be left without a map at all, and the next reader with a signal. */
+static void a_map_that_cannot_grow_is_a_full_one(void **state)
+{
+    (void)state;
+    static char body[LARGE];
+    struct tidings_op op = {.kind = TIDINGS_OP_PUBLISH,
+                            .user_id = ANN,
+                            .u.publish = {TIDINGS_NOTE, text_of("large"), {body, sizeof body}}};
+    uint64_t n = 0;
+    enum tidings_err err;
+    memset(body, 'x', sizeof body);
+    follow(BOB, ANN);
+    signal(SIGXFSZ, SIG_IGN);
+    limit_files((rlim_t)200 << 20);
+    while (n < 3000 && !(err = run(op)))
+        n++;
+    assert_int_equal(err, TIDINGS_NO_SPACE);
+    assert_in_range(n, 800, 2900); /* all of the map it has was used */
+    assert_int_equal(badge(BOB), n);
+    assert_int_equal(run(op), TIDINGS_NO_SPACE);
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(run(op), TIDINGS_OK);
+    assert_int_equal(badge(BOB), n + 1);
+    assert_verifies();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -506,6 +545,7 @@ int main(void)
         TEST(the_log_can_be_read),
         TEST(what_is_synced_each_second_survives_the_process),
         TEST(the_data_file_grows_as_it_must),
+        TEST(a_map_that_cannot_grow_is_a_full_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

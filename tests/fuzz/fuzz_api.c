@@ -9,8 +9,8 @@
  */
 // sources: src/api/*.c src/auth/*.c src/base/*.c src/domain/*.c src/engine/*.c src/engine/local/*.c
 // sources: src/http/conn.c src/http/loop.c src/http/parser.c src/http/query.c src/http/request.c
-// sources: src/http/respond.c src/http/stream.c tests/fuzz/no_server.c
-// libs: -llmdb -lhttp_parser -ljansson -lcrypto -lpthread -lm
+// sources: src/http/respond.c src/http/stream.c src/push/address.c src/push/rules.c tests/fuzz/no_server.c
+// libs: -llmdb -lhttp_parser -ljansson -lcrypto -lcurl -lpthread -lm
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,6 +90,7 @@ static void open_engine(struct api_config *config)
     tidings_options_init(&options);
     options.dir = mkdtemp(dir);
     options.settings.map_mb = 256;
+    options.durability = TIDINGS_DURABLE_SECOND; /* more inputs in the same time */
     CHECK(options.dir && !tidings_open(&options, &world.tidings, NULL));
     config->tidings = world.tidings;
     config->settings = options.settings;
@@ -104,8 +105,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     struct keys *keys = keys_new();
     CHECK(keys && !keys_add_secrets(keys, secret, &note));
     CHECK(jwt_sign_hs256(keys, 1, JWT_ROLE_ADMIN, (int64_t)time(NULL), 86400, world.token));
+    const char *wrong;
     struct api_config config = {
         .keys = keyring_new(keys),
+        .rules = push_rules_new("127.0.0.1:8080,gateway.internal", &wrong),
         .seal_secret = secret,
         .seal_secret_n = sizeof secret - 1,
         .threads = 1,
@@ -113,7 +116,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     };
     open_engine(&config);
     world.api = api_new(&config);
-    CHECK(world.api && config.keys);
+    CHECK(world.api && config.keys && config.rules);
     http_config_init(&world.config);
     world.config.handler = api_handle;
     world.config.ctx = world.api;

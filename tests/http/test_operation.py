@@ -6,15 +6,8 @@ import threading
 import time
 
 from support.client import Client, connect, exchange, read_answers
-from support.metrics import Metrics
+from support.metrics import scrape
 from support.server import tidings, wait_until
-
-
-def scrape(server):
-    with server.client() as client:
-        answer = client.request("GET", "/metrics")
-    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
-    return Metrics(answer.body.decode())
 
 
 # ---- Health -------------------------------------------------------------------------------------
@@ -187,6 +180,41 @@ def test_two_verifications_at_once(server):
     for thread in threads:
         thread.join()
     assert 200 in statuses and set(statuses) <= {200, 503}
+
+
+def test_the_status_tells_how_far_a_job_has_got(make_server):
+    """It takes but a moment here, so it is started again and again until it is caught at work."""
+    server = make_server()
+    ann = server.user()
+    for _ in range(300):
+        ann.publish()
+    stop = threading.Event()
+
+    def verify():
+        admin = server.admin()
+        while not stop.is_set():
+            admin.post("/admin/verify")
+
+    admin = server.admin()
+    assert admin.get("/admin/status")["job"] is None
+    thread = threading.Thread(target=verify)
+    thread.start()
+    try:
+        seen = []
+
+        def caught():
+            job = admin.get("/admin/status")["job"]
+            if job:
+                assert job["kind"] == "verify" and job["done"] <= job["total"]
+                assert abs(job["started_at"] - time.time() * 1000) < 60_000
+                seen.append(job)
+            return job and job["part"] and job["total"] >= 300
+
+        wait_until(caught, "a verify at work")
+    finally:
+        stop.set()
+        thread.join()
+    assert admin.get("/admin/status")["job"] is None
 
 
 # ---- The log ------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Every route x everybody, generated from the table of routes."""
 import json
+import re
 
 import pytest
 
@@ -22,7 +23,9 @@ BODIES = {
     "setReading": lambda w: {"scene_id": w["scene"]},
     "markNotifications": lambda w: {"ids": [w["scene"]]},
     "setSettings": lambda w: {"story_updates": True},
+    "setWebhook": lambda w: WEBHOOK,
 }
+WEBHOOK = {"url": "https://push.example.org/", "secret": "a secret of some length"}
 QUERIES = {"relationStatus": "?user_id=5"}
 WHO = ["no token", "bad token", "user", "other user", "service", "service for user", "admin", "user for other",
        "admin for other"]
@@ -92,7 +95,12 @@ def test_matrix(server, route, who):
     name = route["operation"]
     w = world(server)
     path = route["path"].format(user_id=w["author"].id, post_id=w["post"], comment_id=w["comment"],
-                                story_id=w["story"], scene_id=w["scene"], tag=f"story:{w['story']}")
+                                story_id=w["story"], scene_id=w["scene"], tag=f"story:{w['story']}", name="matrix")
+    if name == "getAsset":
+        page = w["reader"].send("GET", "/").body.decode()
+        path = re.search(r'"(/assets/[^"]+[.]js)"', page).group(1)
+    elif "{name}" in route["path"]:
+        server.admin().expect(200, "PUT", "/v1/admin/webhooks/matrix", WEBHOOK)
     path += QUERIES.get(name, "")
     headers = headers_of(who, w, server)
     if name == "stream" and expected(route, who) == 200:

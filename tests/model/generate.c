@@ -10,6 +10,7 @@ void generator_init(struct generator *g, struct recording *recording, uint64_t s
     memset(g, 0, sizeof *g);
     rng_seed(&g->rng, seed);
     g->recording = recording;
+    g->large_body_every = 300;
     recording->seed = seed;
     generate_settings(g);
     generate_users(g, users);

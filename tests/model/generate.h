@@ -46,7 +46,8 @@ struct generator_client {
 struct generator {
     struct rng rng;
     struct recording *recording;
-    size_t n_authors; /* the first of the users; they do most of the publishing */
+    unsigned large_body_every; /* of so many bodies one is as long as it may be */
+    size_t n_authors;          /* the first of the users; they do most of the publishing */
 
     unsigned mood;
     unsigned mood_left; /* steps until it changes */

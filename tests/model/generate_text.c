@@ -129,7 +129,7 @@ struct tidings_text generate_any_body(struct generator *g)
     if (rng_percent(&g->rng, 15))
         return (struct tidings_text){rng_percent(&g->rng, 50) ? "" : NULL, 0};
     /* A whole body of the greatest size now and then, but not so often as to fill the disk. */
-    if (rng_below(&g->rng, 300) == 0)
+    if (rng_below(&g->rng, g->large_body_every) == 0)
         return generate_body(g, most);
     return generate_body(g, rng_between(&g->rng, 1, most < 400 ? most : 400));
 }

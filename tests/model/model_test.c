@@ -4,12 +4,13 @@
  * answer and every error compared.
  *
  *   model_test [--seed N] [--ops N] [--users N] [--dir DIR] [--keep] [--shrink-seconds N]
+ *              [--moments N]
  *
  * The seed decides everything, the engine's settings included. DIR is where data directories are
  * made (a new one under $TMPDIR, /dev/shm or /tmp if not given); --keep leaves the first run's
- * there.
+ * there. With --moments, directories restored to so many random moments of the run are compared as well.
  */
-#include "replay.h"
+#include "moments.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -23,6 +24,7 @@ struct arguments {
     uint64_t seed;
     size_t ops;
     size_t users;
+    size_t moments;
     unsigned shrink_seconds;
     bool keep;
     char dir[4096];
@@ -32,7 +34,7 @@ struct arguments {
 static int usage(void)
 {
     fprintf(stderr, "usage: model_test [--seed N] [--ops N] [--users N] [--dir DIR] [--keep]\n"
-                    "                  [--shrink-seconds N]\n");
+                    "                  [--shrink-seconds N] [--moments N]\n");
     return 2;
 }
 
@@ -61,6 +63,10 @@ static bool parse_option(struct arguments *arguments, const char *name, const ch
         if (!parse_number(value, 2, MAX_USERS, &number))
             return false;
         arguments->users = (size_t)number;
+    } else if (strcmp(name, "--moments") == 0) {
+        if (!parse_number(value, 1, MOMENTS_MOST, &number))
+            return false;
+        arguments->moments = (size_t)number;
     } else if (strcmp(name, "--shrink-seconds") == 0) {
         if (!parse_number(value, 0, 86400, &number))
             return false;
@@ -133,6 +139,16 @@ static void print_summary(const struct arguments *arguments, const struct outcom
            outcome->reopens, outcome->verifies, arguments->seed);
 }
 
+/* How to do the same again. */
+static void print_command(const char *program, const struct arguments *arguments)
+{
+    printf("%s --seed %" PRIu64 " --ops %zu --users %zu", program, arguments->seed, arguments->ops,
+           arguments->users);
+    if (arguments->moments > 0)
+        printf(" --moments %zu", arguments->moments);
+    printf("\n");
+}
+
 int main(int argc, char **argv)
 {
     struct arguments arguments = {.ops = 6000, .users = 30, .shrink_seconds = 60};
@@ -146,20 +162,22 @@ int main(int argc, char **argv)
         perror(arguments.dir);
         return EXIT_FAILURE;
     }
-    printf("%s --seed %" PRIu64 " --ops %zu --users %zu\n", argv[0], arguments.seed, arguments.ops,
-           arguments.users);
+    print_command(argv[0], &arguments);
     replay.recording->seed = arguments.seed;
     replay.dir = arguments.dir;
     replay.keep = arguments.keep;
-    replay_new(&replay, arguments.users, arguments.ops);
+    if (arguments.moments > 0)
+        moments_hold(&replay, arguments.users, arguments.ops, arguments.moments);
+    else
+        replay_new(&replay, arguments.users, arguments.ops);
     print_summary(&arguments, &replay.recording->outcome);
     failed = replay.recording->outcome.failed;
     if (failed) {
         print_failure(replay.recording);
-        if (arguments.shrink_seconds > 0)
+        if (arguments.shrink_seconds > 0 && arguments.moments == 0)
             shrink(&replay, arguments.shrink_seconds);
-        printf("to run it again: %s --seed %" PRIu64 " --ops %zu --users %zu\n", argv[0],
-               arguments.seed, arguments.ops, arguments.users);
+        printf("to run it again: ");
+        print_command(argv[0], &arguments);
     }
     if (arguments.own_dir && !arguments.keep)
         rmdir(arguments.dir);

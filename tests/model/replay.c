@@ -16,65 +16,63 @@
 
 /* ---- In the child -------------------------------------------------------------------------- */
 
-/* Ends a child that found a difference; the engine is left as it stands. */
-static void give_up(void)
-{
-    _exit(EXIT_FAILURE);
-}
-
-static void begin_step(struct run *run, size_t number)
+void replay_begin_step(struct run *run, size_t number)
 {
     run->outcome->failed_step = number;
     alarm(STEP_SECONDS_MAX);
 }
 
-static void finish(struct run *run)
-{
-    run_close(run);
-    run->outcome->failed = false;
-    alarm(0);
-    exit(EXIT_SUCCESS);
-}
+/* What the two kinds of run are made of. */
+struct task {
+    struct recording *recording;
+    size_t users, ops;
+    const size_t *kept;
+    size_t n, sweep_from, sweep_every;
+};
 
-static void child_new(struct recording *recording, const char *dir, size_t users, size_t ops)
+static bool child_new(void *ctx, const char *dir)
 {
+    const struct task *task = ctx;
     struct generator *g = calloc(1, sizeof *g);
     struct run run;
 
-    generator_init(g, recording, recording->seed, users);
-    if (!run_open(&run, recording, dir))
-        give_up();
-    for (size_t i = 0; i < ops; i++) {
-        struct step *step = i + 1 < ops ? generator_next(g, &run) : generator_last(g);
+    generator_init(g, task->recording, task->recording->seed, task->users);
+    if (!run_open(&run, task->recording, dir))
+        return false;
+    for (size_t i = 0; i < task->ops; i++) {
+        struct step *step = i + 1 < task->ops ? generator_next(g, &run) : generator_last(g);
 
-        begin_step(&run, i);
+        replay_begin_step(&run, i);
         if (!run_step(&run, step))
-            give_up();
+            return false;
     }
     free(g);
-    finish(&run);
+    run_close(&run);
+    return true;
 }
 
-static void child_replay(struct recording *recording, const char *dir, const size_t *kept, size_t n,
-                         size_t sweep_from, size_t sweep_every)
+static bool child_replay(void *ctx, const char *dir)
 {
-    uint32_t limit = (uint32_t)(recording->settings.page_max + 1) / 2;
+    const struct task *task = ctx;
+    uint32_t limit = (uint32_t)(task->recording->settings.page_max + 1) / 2;
     struct run run;
 
-    if (!run_open(&run, recording, dir))
-        give_up();
-    for (size_t i = 0; i < n; i++) {
-        const struct step *step = &recording->steps[kept[i]];
+    if (!run_open(&run, task->recording, dir))
+        return false;
+    for (size_t i = 0; i < task->n; i++) {
+        const struct step *step = &task->recording->steps[task->kept[i]];
 
-        begin_step(&run, i);
+        replay_begin_step(&run, i);
         if (!run_step(&run, step))
-            give_up();
-        if (i + 1 < n && (i < sweep_from || (i - sweep_from) % sweep_every != 0))
+            return false;
+        if (i + 1 < task->n &&
+            (i < task->sweep_from || (i - task->sweep_from) % task->sweep_every != 0))
             continue;
         if (!run_sweep(&run, step->now_ms, limit))
-            give_up();
+            return false;
     }
-    finish(&run);
+    run_close(&run);
+    return true;
 }
 
 /* ---- In the parent ------------------------------------------------------------------------- */
@@ -85,6 +83,11 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
     (void)type;
     (void)ftw;
     return remove(path);
+}
+
+void replay_remove(const char *path)
+{
+    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 static char *new_dir(struct replay *replay)
@@ -120,36 +123,51 @@ static void wait_for(struct replay *replay, pid_t pid, char *dir)
     if (replay->keep)
         printf("data: %s\n", dir);
     else
-        nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+        replay_remove(dir);
     free(dir);
 }
 
-static pid_t begin(struct replay *replay)
+/* Ends the child. One that found a difference leaves the engine as it stands. */
+static void end_child(struct outcome *outcome, bool ok)
 {
-    memset(&replay->recording->outcome, 0, sizeof replay->recording->outcome);
-    replay->recording->outcome.failed = true;
+    if (!ok)
+        _exit(EXIT_FAILURE);
+    outcome->failed = false;
+    alarm(0);
+    exit(EXIT_SUCCESS);
+}
+
+bool replay_child(struct replay *replay, bool (*body)(void *ctx, const char *dir), void *ctx)
+{
+    struct outcome *outcome = &replay->recording->outcome;
+    char *dir = new_dir(replay);
+    pid_t pid;
+
+    memset(outcome, 0, sizeof *outcome);
+    outcome->failed = true;
     fflush(NULL);
-    return fork();
+    pid = fork();
+    if (pid == 0)
+        end_child(outcome, body(ctx, dir));
+    wait_for(replay, pid, dir);
+    return !outcome->failed;
 }
 
 void replay_new(struct replay *replay, size_t users, size_t ops)
 {
-    char *dir = new_dir(replay);
-    pid_t pid = begin(replay);
+    struct task task = {.recording = replay->recording, .users = users, .ops = ops};
 
-    if (pid == 0)
-        child_new(replay->recording, dir, users, ops);
-    wait_for(replay, pid, dir);
+    replay_child(replay, child_new, &task);
 }
 
 bool replay_fails(struct replay *replay, const size_t *kept, size_t n, size_t sweep_from,
                   size_t sweep_every)
 {
-    char *dir = new_dir(replay);
-    pid_t pid = begin(replay);
+    struct task task = {.recording = replay->recording,
+                        .kept = kept,
+                        .n = n,
+                        .sweep_from = sweep_from,
+                        .sweep_every = sweep_every};
 
-    if (pid == 0)
-        child_replay(replay->recording, dir, kept, n, sweep_from, sweep_every);
-    wait_for(replay, pid, dir);
-    return replay->recording->outcome.failed;
+    return !replay_child(replay, child_replay, &task);
 }

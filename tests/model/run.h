@@ -38,11 +38,23 @@ struct run {
     struct place places[LISTS];
     uint64_t slots[SLOTS];
     struct run_story story;
+
+    /* Told of every operation that both have run, with all that the model had to be told; may be NULL. */
+    void (*ran)(struct run *run, const struct model_call *call);
+    void *ran_ctx;
+    /* Errors of the storage are no difference: the operation has done nothing, and the model is not asked. */
+    bool storage_fails;
 };
 
 /* Opens an engine in `dir`, which must be empty or missing. run_close works in any state. */
 bool run_open(struct run *run, struct recording *recording, const char *dir);
 void run_close(struct run *run);
+
+/* The two halves of run_open: everything but the engine, and the engine in options.dir. */
+void run_init(struct run *run, struct recording *recording, const char *dir);
+bool run_open_engine(struct run *run);
+/* tidings_verify finds nothing. */
+bool run_verify(struct run *run);
 
 bool run_step(struct run *run, const struct step *step);
 
@@ -51,6 +63,9 @@ bool run_step(struct run *run, const struct step *step);
  * terms. The answers stay in `answer` and `expected`.
  */
 bool run_op(struct run *run, const struct tidings_op *op, struct tidings_cursor model_after);
+
+/* Whether the error is one of the storage, not of what was asked for. */
+bool is_storage_error(enum tidings_err err);
 
 /* Where the list of the last answer goes on, in the model's terms. */
 struct tidings_cursor run_model_next(const struct run *run, const struct tidings_op *op);

@@ -41,6 +41,7 @@ enum record_kind {
     RECORD_MESSAGES,
     RECORD_SHELF,
     RECORD_POSITION,
+    RECORD_WEBHOOK,
     RECORD_KINDS
 };
 
@@ -335,6 +336,28 @@ static inline bool check_position_record(struct bytes from)
     return true;
 }
 
+static inline bool check_webhook_record(struct bytes from, struct arena *arena)
+{
+    struct webhook_record webhook, again;
+    if (!webhook_decode(from, &webhook))
+        return false;
+    MUST(is_an_id(webhook.generation) && is_an_id(webhook.created) && is_an_id(webhook.position));
+    MUST(webhook.dead_from <= webhook.position && webhook.attempts <= UINT32_MAX);
+    MUST((int64_t)webhook.retry_at >= 0 && (int64_t)webhook.failing_since >= 0);
+    MUST(lies_within(webhook.url, from) && lies_within(webhook.secret, from));
+    MUST(lies_within(webhook.last_error, from));
+    struct bytes value = webhook_encode(&webhook, arena);
+    MUST(value.p && webhook_decode(value, &again));
+    MUST(webhook.disabled == again.disabled && webhook.generation == again.generation);
+    MUST(webhook.created == again.created);
+#define X(field) MUST(webhook.field == again.field);
+    WEBHOOK_FIELDS(X)
+#undef X
+    MUST(same_bytes(webhook.url, again.url) && same_bytes(webhook.secret, again.secret));
+    MUST(same_bytes(webhook.last_error, again.last_error));
+    return true;
+}
+
 /* Whether the bytes are such a record. Does not return if it is accepted and yet is not sound. */
 static inline bool check_record(enum record_kind kind, struct bytes from, struct arena *arena)
 {
@@ -369,6 +392,8 @@ static inline bool check_record(enum record_kind kind, struct bytes from, struct
         return check_shelf_record(from);
     case RECORD_POSITION:
         return check_position_record(from);
+    case RECORD_WEBHOOK:
+        return check_webhook_record(from, arena);
     case RECORD_KINDS:
         break;
     }

@@ -143,6 +143,18 @@ static void heat_halves_every_half_life(void **state)
     assert_true(fabs(heat_decayed(&s, 1000, 12 * 3600000) - 707.1067811865476) < 1e-9);
 }
 
+/* 2^-1075 is no number any more; a thousand times that is. A hotter post was shown with less heat. */
+static void heat_of_long_ago_keeps_the_order(void **state)
+{
+    (void)state;
+    struct tidings_settings s = standard();
+    s.hot_half_life_hours = 1;
+    int64_t age = INT64_C(1076) * 3600000;
+    assert_true(heat_decayed(&s, 1004, age) > heat_decayed(&s, 4, age - 3600000));
+    assert_true(heat_decayed(&s, 4, age - 3600000) > 0);
+    assert_true(heat_decayed(&s, 1004, INT64_MAX) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +166,7 @@ int main(void)
         cmocka_unit_test(equal_heats_of_different_ages_have_equal_keys),
         cmocka_unit_test(keys_never_fall_as_the_score_grows),
         cmocka_unit_test(heat_halves_every_half_life),
+        cmocka_unit_test(heat_of_long_ago_keeps_the_order),
     };
     return RUN_TESTS(tests);
 }

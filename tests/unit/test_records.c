@@ -228,6 +228,24 @@ static struct bytes sample_position(uint64_t scene, uint64_t stamp)
     return keep(bytes, position_encode(&position, bytes));
 }
 
+static struct bytes sample_webhook(uint64_t id, uint64_t number, const char *text)
+{
+    struct webhook_record webhook = {
+        .disabled = *text,
+        .generation = id,
+        .created = id,
+        .position = id,
+        .dead_from = number ? id : 0,
+        .retry_at = number,
+        .attempts = number & UINT32_MAX,
+        .dead = number,
+        .url = bytes_of(text),
+        .secret = bytes_of(text),
+        .last_error = bytes_of(text),
+    };
+    return webhook_encode(&webhook, &arena);
+}
+
 struct sample {
     enum record_kind kind;
     struct bytes value;
@@ -283,6 +301,8 @@ static size_t make_samples(struct sample *to)
         {RECORD_SHELF, sample_shelf(TIDINGS_ID_MAX), false},
         {RECORD_POSITION, sample_position(0, 0), false},
         {RECORD_POSITION, sample_position(TIDINGS_ID_MAX, TIDINGS_ID_MAX), false},
+        {RECORD_WEBHOOK, sample_webhook(1, 0, ""), false},
+        {RECORD_WEBHOOK, sample_webhook(TIDINGS_ID_MAX, INT64_MAX, "https://a.example/"), false},
     };
     memcpy(to, samples, sizeof samples);
     return COUNT_OF(samples);

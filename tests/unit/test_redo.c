@@ -3,7 +3,10 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/crc32c.h"
@@ -27,6 +30,15 @@ static int remove_one(const char *path, const struct stat *stat, int type, struc
     (void)type;
     (void)where;
     return remove(path);
+}
+
+/* Where a sync takes no time, if there is such a place. */
+static int begin_in_memory(void **state)
+{
+    if (access("/dev/shm", W_OK | X_OK))
+        return begin(state);
+    strcpy(dir, "/dev/shm/tidings-redo-XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
 }
 
 static int end(void **state)
@@ -331,6 +343,65 @@ static void rewriting_drops_the_torn_end(void **state)
     assert_int_equal(seen.count, 4);
 }
 
+static _Atomic bool enough;
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void *keep_appending(void *arg)
+{
+    static uint8_t bytes[16 << 10];
+    struct redo *redo = arg;
+    bool ok = true;
+    memset(bytes, 'x', sizeof bytes);
+    for (int64_t i = 1; ok && !atomic_load(&enough); i++)
+        ok = !redo_append(redo, i, (struct bytes){bytes, 5000 + (size_t)i % 7000});
+    return ok ? redo : NULL;
+}
+
+static bool count(void *ctx, const struct redo_record *record)
+{
+    struct seen *seen = ctx;
+    if (!seen->count++)
+        seen->first = record->number;
+    return true;
+}
+
+/* A reader comes to the end of the log before the next record is written, and to what is behind it after that: it
+ * saw a hole, and records that said that what belongs there was durable. */
+static void a_log_can_be_read_while_it_is_written(void **state)
+{
+    (void)state;
+    struct redo *redo = open_redo(0, 16 << 20, false);
+    pthread_t writer;
+    struct seen seen;
+    uint64_t last = 0;
+    atomic_store(&enough, false);
+    assert_int_equal(pthread_create(&writer, NULL, keep_appending, redo), 0);
+    for (int64_t until_ms = now_ms() + 700; now_ms() < until_ms;) {
+        struct redo_scan scan = {.dir = dir, .id = id, .after = last, .visit = count, .ctx = &seen};
+        uint64_t synced = redo_synced(redo);
+        seen = (struct seen){.first = last + 1};
+        enum tidings_err err = redo_scan(&scan);
+        if (err)
+            print_message("%s\n", scan.message);
+        assert_int_equal(err, TIDINGS_OK);
+        assert_int_equal(seen.first, last + 1);
+        assert_int_equal(seen.count, scan.end.number - last);
+        assert_true(scan.end.number >= synced);
+        last = scan.end.number;
+    }
+    atomic_store(&enough, true);
+    void *well;
+    pthread_join(writer, &well);
+    assert_non_null(well);
+    assert_int_equal(redo_close(redo), TIDINGS_OK);
+}
+
 static void changes_survive_and_nonsense_does_not(void **state)
 {
     (void)state;
@@ -382,6 +453,8 @@ int main(void)
         IN_DIR(segments_of_others_are_refused),
         IN_DIR(a_segment_that_was_never_begun_is_no_damage),
         IN_DIR(rewriting_drops_the_torn_end),
+        cmocka_unit_test_setup_teardown(a_log_can_be_read_while_it_is_written, begin_in_memory,
+                                        end),
         cmocka_unit_test(changes_survive_and_nonsense_does_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

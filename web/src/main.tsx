@@ -1,4 +1,5 @@
 import { render } from "preact";
+import { startBell } from "./notifications/bell";
 import { App } from "./shell/App";
 import { startKeys } from "./shell/keys";
 import { startInbox } from "./state/inbox";
@@ -17,6 +18,7 @@ enter();
 addEventListener("hashchange", enter);
 startInbox();
 startLive();
+startBell();
 startKeys();
 
 const root = document.getElementById("app");

@@ -30,25 +30,13 @@ static bool place_of(const char *dir, struct place *place)
 
 /* ---- The target ----------------------------------------------------------------------------- */
 
-static bool is_empty_dir(const char *path)
-{
-    DIR *stream = opendir(path);
-    bool empty = true;
-    if (!stream)
-        return false;
-    for (struct dirent *entry; (entry = readdir(stream));)
-        empty = empty && (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."));
-    closedir(stream);
-    return empty;
-}
-
 static enum tidings_err make_place(const char *dir, struct place *to, const char **message)
 {
     if (!place_of(dir, to))
         return store_fail(TIDINGS_INVALID, message, "the path of the target is too long", false);
     if (dir_make(to->dir))
         return store_fail(file_error(), message, "the target directory cannot be made", true);
-    if (!is_empty_dir(to->dir))
+    if (!dir_is_empty(to->dir))
         return store_fail(TIDINGS_INVALID, message, "the target directory is not empty", false);
     if (dir_make(to->log_dir) || dir_make(to->base_dir))
         return store_fail(file_error(), message, "the target directory cannot be filled", true);
@@ -100,16 +88,16 @@ struct copying {
 };
 
 static enum tidings_err copy_one(struct copying *copying, const char *from_dir, const char *to_dir,
-                                 const char *name, uint32_t *crc)
+                                 const char *name, uint64_t n, uint32_t *crc)
 {
     char from[PATH_BYTES], to[PATH_BYTES];
     struct stat stat;
     if (!path_join(from, from_dir, name) || !path_join(to, to_dir, name))
         return TIDINGS_IO;
-    enum tidings_err err = file_copy(from, to, 0, crc, NULL);
+    copying->progress.before = copying->done;
+    enum tidings_err err = file_copy(from, to, n, crc, &copying->progress);
     if (!err && !lstat(to, &stat))
         copying->done += (uint64_t)stat.st_size;
-    progress_tell(&copying->progress, copying->done);
     return err;
 }
 
@@ -124,7 +112,7 @@ static enum tidings_err copy_base(struct copying *copying, uint64_t *number)
         char name[BASE_NAME_BYTES], path[PATH_BYTES];
         uint32_t crc = 0;
         base_name(&bases[n], name);
-        err = copy_one(copying, copying->from->base_dir, copying->to->base_dir, name, &crc);
+        err = copy_one(copying, copying->from->base_dir, copying->to->base_dir, name, 0, &crc);
         if (!err && crc == bases[n].crc)
             *number = bases[n].number;
         else if (path_join(path, copying->to->base_dir, name))
@@ -134,27 +122,41 @@ static enum tidings_err copy_base(struct copying *copying, uint64_t *number)
     return err;
 }
 
-static enum tidings_err copy_log(struct copying *copying, uint64_t number)
-{
-    uint64_t *firsts;
-    size_t n;
-    enum tidings_err err = redo_segments(copying->from->log_dir, &firsts, &n);
-    for (size_t i = 0; i < n && !err; i++) {
-        char name[SEGMENT_NAME_BYTES];
-        if (i + 1 < n && firsts[i + 1] <= number + 1)
-            continue;
-        segment_name(firsts[i], name);
-        err = copy_one(copying, copying->from->log_dir, copying->to->log_dir, name, NULL);
-    }
-    free(firsts);
-    return err;
-}
-
 static bool go_on(void *ctx, const struct redo_record *record)
 {
     (void)ctx;
     (void)record;
     return true;
+}
+
+/* The log behind the record as far as it goes now, to the end of a whole record: it may be growing. */
+static enum tidings_err copy_log(struct copying *copying, const uint8_t *id, uint64_t number,
+                                 const char **message)
+{
+    uint64_t *firsts;
+    size_t n;
+    if (redo_segments(copying->from->log_dir, &firsts, &n))
+        return store_fail(TIDINGS_IO, message, "the log cannot be read", true);
+    /* Of the last two, one at least has been begun. */
+    struct redo_scan scan = {.dir = copying->from->log_dir,
+                             .id = id,
+                             .after = n ? firsts[n > 1 ? n - 2 : 0] - 1 : 0,
+                             .visit = go_on};
+    enum tidings_err err = redo_scan(&scan);
+    if (err)
+        store_fail(err, message, scan.message, false);
+    for (size_t i = 0; i < n && !err; i++) {
+        char name[SEGMENT_NAME_BYTES];
+        if ((i + 1 < n && firsts[i + 1] <= number + 1) || firsts[i] > scan.end.segment)
+            continue;
+        segment_name(firsts[i], name);
+        err = copy_one(copying, copying->from->log_dir, copying->to->log_dir, name,
+                       firsts[i] == scan.end.segment ? scan.end.offset : 0, NULL);
+        if (err)
+            store_fail(err, message, "the backup cannot be written", true);
+    }
+    free(firsts);
+    return err;
 }
 
 /* Reads the log that was copied to its end. */
@@ -209,11 +211,12 @@ static enum tidings_err copy_all(const struct place *from, struct tidings_backup
     };
     err = copy_base(&copying, &number);
     if (!err)
-        err = copy_log(&copying, number);
-    if (!err)
         err = copy_seal_key(from->dir, to.dir);
     if (err)
         return store_fail(err, message, "the backup cannot be written", true);
+    err = copy_log(&copying, state.id, number, message);
+    if (err)
+        return err;
     progress_end(&copying.progress);
     err = look_through(&copying, state.id, number, message);
     return err ? err : finish_place(&to, state.id, message);
@@ -250,13 +253,17 @@ enum tidings_err store_backup(struct store *store, struct tidings_backup *backup
 static enum tidings_err check_moment(const struct place *from, int64_t until_ms,
                                      const char **message)
 {
-    struct base *bases;
-    uint64_t *firsts;
+    struct base *bases = NULL;
+    uint64_t *firsts = NULL;
     size_t n_bases, n_firsts;
     char text[128];
-    if (base_list(from->base_dir, &bases, &n_bases) ||
-        redo_segments(from->log_dir, &firsts, &n_firsts))
-        return store_fail(TIDINGS_IO, message, "the source cannot be read", true);
+    enum tidings_err err = base_list(from->base_dir, &bases, &n_bases);
+    if (!err)
+        err = redo_segments(from->log_dir, &firsts, &n_firsts);
+    if (err) {
+        free(bases);
+        return store_fail(err, message, "the source cannot be read", true);
+    }
     bool from_the_beginning = !n_bases || (n_firsts && firsts[0] == 1);
     int64_t earliest_ms = n_bases ? bases[0].time_ms : 0;
     free(bases);

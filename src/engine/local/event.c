@@ -6,8 +6,7 @@
 #include "domain/ids.h"
 #include "engine/local/ops.h"
 
-/* The least id that is still young enough. */
-static uint64_t oldest_kept(const struct view *view)
+uint64_t event_oldest_kept(const struct view *view)
 {
     return view_oldest_id(view, (int64_t)view->settings->event_days * 24 * 60 * 60 * 1000);
 }
@@ -25,7 +24,7 @@ enum tidings_err answer_events(struct view *view, struct reply *reply)
 
     size_t limit = view_limit(view, page), n = 0;
     struct tidings_event *rows = view_array(view, reply->arena, limit, sizeof *rows);
-    struct key from = key_id(later(page->after.a + 1, oldest_kept(view)));
+    struct key from = key_id(later(page->after.a + 1, event_oldest_kept(view)));
     struct bytes key, value;
     uint64_t last = page->after.a;
 
@@ -47,7 +46,7 @@ enum tidings_err answer_events(struct view *view, struct reply *reply)
 
 void event_sweep(struct view *view, size_t most)
 {
-    uint64_t limit = oldest_kept(view);
+    uint64_t limit = event_oldest_kept(view);
     struct key first = key_id(0);
     struct bytes key, value;
     while (most-- && kv_seek(view->txn, TABLE_EVENT, &first, &key, &value)) {
@@ -58,6 +57,7 @@ void event_sweep(struct view *view, size_t most)
         uint64_t id = get_id(key.p);
         if (id >= limit)
             return;
+        webhook_forget_event(view, id, value);
         struct key gone = key_id(id);
         kv_del(view->txn, TABLE_EVENT, &gone);
     }

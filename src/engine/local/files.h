@@ -11,16 +11,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "tidings.h"
 
 enum { PATH_BYTES = 4096 };
 
-/* A line that is rewritten as it goes on, at most a few times a second; `to` may be NULL. */
+/* Tells whoever wants to know, at most a few times a second. */
 struct progress {
-    FILE *to;
+    struct tidings_progress to;
     const char *what;
+    uint64_t before; /* done before what is told */
     uint64_t total;
     const _Atomic bool *cancel; /* ends a copy, with errno ECANCELED; may be NULL */
     int64_t last_ms;
@@ -36,6 +36,9 @@ enum tidings_err file_error(void);
 
 /* Makes the directory if it is not there, for its owner alone, and its name durable. */
 enum tidings_err dir_make(const char *path);
+
+/* Whether nothing is in it, or it is not there. */
+bool dir_is_empty(const char *path);
 
 /* Makes durable what was created, renamed or removed in the directory. */
 enum tidings_err dir_sync(const char *path);

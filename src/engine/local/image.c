@@ -19,12 +19,13 @@ void base_name(const struct base *base, char name[BASE_NAME_BYTES])
              base->time_ms, base->crc);
 }
 
+/* Whatever it reads, only the name that it would be given itself will do. */
 static bool is_base(const char *name, struct base *base)
 {
-    char expected[BASE_NAME_BYTES];
-    if (sscanf(name, "%16" SCNu64 "-%13" SCNd64 "-%8" SCNx32 ".mdb", &base->number, &base->time_ms,
-               &base->crc) != 3)
-        return false;
+    char expected[BASE_NAME_BYTES], *end;
+    base->number = strtoull(name, &end, 10);
+    base->time_ms = *end == '-' ? (int64_t)strtoull(end + 1, &end, 10) : 0;
+    base->crc = *end == '-' ? (uint32_t)strtoul(end + 1, &end, 16) : 0;
     base_name(base, expected);
     return !strcmp(name, expected);
 }
@@ -198,7 +199,7 @@ enum tidings_err image_replay(struct kv *kv, struct image_job *job)
                              .after = replay.applied,
                              .visit = replay_record,
                              .ctx = &replay};
-    replay.progress.total = job->progress ? log_bytes(job->log_dir) : 0;
+    replay.progress.total = job->progress.tell ? log_bytes(job->log_dir) : 0;
     enum tidings_err err = redo_scan(&scan);
     end_transaction(&replay);
     if (replay.bytes && !err)

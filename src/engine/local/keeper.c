@@ -5,7 +5,8 @@
  * image in use: it holds up neither the writer nor the reuse of pages.
  *
  * Kept are: the newest base image and the one before; the newest of those that are older than
- * log_days, so that every moment since can be restored; and the log behind the oldest of these.
+ * log_days, so that every moment since can be restored; some in between, of which one day one will be the
+ * newest that is old enough; and the log behind the oldest of these.
  */
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -86,27 +87,41 @@ static void remove_file(const char *dir, const char *name)
         unlink(path);
 }
 
+uint64_t keeper_choose(const struct base *bases, size_t n, int64_t now_ms, int64_t keep_ms,
+                       bool *keep)
+{
+    enum { STEPS = 8 }; /* what is kept is at most an eighth older than it must be */
+    size_t oldest = 0;
+    for (size_t i = 0; i + 1 < n; i++)
+        if (bases[i].time_ms <= now_ms - keep_ms)
+            oldest = i;
+    for (size_t i = 0, last = oldest; i < n; i++) {
+        bool far = i > oldest && bases[i].time_ms - bases[last].time_ms >= keep_ms / STEPS;
+        keep[i] = i == oldest || far || i + 2 >= n;
+        if (far)
+            last = i;
+    }
+    return n > 1 && bases[oldest].time_ms <= now_ms - keep_ms ? bases[oldest].number : 0;
+}
+
 /* Removes base images that are not to be kept; answers the record before which no log is needed. */
-static uint64_t remove_bases(const struct store *store, int64_t too_old_ms)
+static uint64_t remove_bases(const struct store *store, int64_t now_ms, int64_t keep_ms)
 {
     struct base *bases;
-    size_t n, oldest = 0;
+    size_t n;
     uint64_t needed = 0;
-    if (base_list(store->base_dir, &bases, &n) || n < 2) {
-        free(bases);
-        return 0;
-    }
-    for (size_t i = 0; i + 1 < n; i++)
-        if (bases[i].time_ms <= too_old_ms)
-            oldest = i;
-    for (size_t i = 0; i < n; i++) {
+    bool *keep = NULL;
+    if (!base_list(store->base_dir, &bases, &n) && n)
+        keep = calloc(n, sizeof *keep);
+    if (keep)
+        needed = keeper_choose(bases, n, now_ms, keep_ms, keep);
+    for (size_t i = 0; keep && i < n; i++) {
         char name[BASE_NAME_BYTES];
         base_name(&bases[i], name);
-        if (i != oldest && i + 2 < n)
+        if (!keep[i])
             remove_file(store->base_dir, name);
     }
-    if (bases[oldest].time_ms <= too_old_ms)
-        needed = bases[oldest].number;
+    free(keep);
     free(bases);
     return needed;
 }
@@ -130,10 +145,9 @@ static void remove_old(struct store *store)
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     int64_t keep_ms = (int64_t)store->settings.log_days * 24 * 60 * 60 * 1000;
-    int64_t too_old_ms = (int64_t)now.tv_sec * 1000 - keep_ms;
     pthread_mutex_lock(&store->mutex);
     if (!store->pins)
-        remove_segments(store, remove_bases(store, too_old_ms));
+        remove_segments(store, remove_bases(store, (int64_t)now.tv_sec * 1000, keep_ms));
     pthread_mutex_unlock(&store->mutex);
 }
 

@@ -243,6 +243,14 @@ static inline struct key key_once(uint64_t user, const uint8_t key_bytes[ONCE_BY
     return key;
 }
 
+/* check.c bounds the name. */
+static inline struct key key_webhook(struct tidings_text name)
+{
+    struct key key = {.n = (uint8_t)name.n};
+    memcpy(key.bytes, name.p, name.n);
+    return key;
+}
+
 static inline struct key key_meta(const char *name)
 {
     struct key key = {.n = 0};

@@ -21,24 +21,25 @@
 
 /* table, name in the file, whether rows wanted together lie together. The redo log stores the place in
  * this list: new tables go to its end. */
-#define KV_TABLES(X)               \
-    X(META, "meta", true)          \
-    X(USER, "user", true)          \
-    X(PROFILE, "profile", false)   \
-    X(FOLLOWER, "follower", false) \
-    X(AUTHOR, "author", false)     \
-    X(POST, "post", false)         \
-    X(BODY, "body", false)         \
-    X(EVENT, "event", false)       \
-    X(TODO, "todo", false)         \
-    X(ONCE, "once", false)         \
-    X(ONCE_AGE, "once_age", false) \
-    X(TARGET, "target", true)      \
-    X(HOT, "hot", false)           \
-    X(STORY, "story", false)       \
-    X(SCENE, "scene", false)       \
-    X(UNSWEPT, "unswept", false)   \
-    X(SUBSCRIBER, "subscriber", false)
+#define KV_TABLES(X)                   \
+    X(META, "meta", true)              \
+    X(USER, "user", true)              \
+    X(PROFILE, "profile", false)       \
+    X(FOLLOWER, "follower", false)     \
+    X(AUTHOR, "author", false)         \
+    X(POST, "post", false)             \
+    X(BODY, "body", false)             \
+    X(EVENT, "event", false)           \
+    X(TODO, "todo", false)             \
+    X(ONCE, "once", false)             \
+    X(ONCE_AGE, "once_age", false)     \
+    X(TARGET, "target", true)          \
+    X(HOT, "hot", false)               \
+    X(STORY, "story", false)           \
+    X(SCENE, "scene", false)           \
+    X(UNSWEPT, "unswept", false)       \
+    X(SUBSCRIBER, "subscriber", false) \
+    X(WEBHOOK, "webhook", false)
 
 enum table {
 #define X(table, name, near) TABLE_##table,
@@ -101,7 +102,7 @@ uint64_t kv_applied(struct kv *kv);
 
 void kv_close(struct kv *kv);
 
-/* Bytes of the data file, pages free for reuse included. */
+/* Bytes of the data file, pages free for reuse included. Thread-safe. */
 uint64_t kv_used_bytes(struct kv *kv);
 
 /*
@@ -125,6 +126,9 @@ void kv_reader_release(struct kv_txn *txn);
 
 /* Whether the key is there, and its value. */
 bool kv_get(struct kv_txn *txn, enum table table, const struct key *key, struct bytes *value);
+
+/* How many rows a table has. */
+uint64_t kv_rows(struct kv_txn *txn, enum table table);
 
 /* Moves the table's scanner to the first key >= `from` (kv_seek), the last key < `from`
  * (kv_seek_below), or one on or back. False past either end. A put or delete in the same table

@@ -127,6 +127,9 @@ enum tidings_err rebuild_lists(struct local *local);
  * the settings in line with them. */
 enum tidings_err reheat(struct local *local, bool as_stored);
 
+/* Writes down the settings in force, with the first batch of a new directory. */
+void reheat_begin(struct kv_txn *txn, const struct tidings_settings *settings);
+
 /* ---- verify.c ------------------------------------------------------------------------------- */
 
 enum tidings_err local_verify(struct engine *engine, struct tidings_verify *verify);

@@ -58,6 +58,12 @@ static const struct {
     [TIDINGS_OP_SUBSCRIBERS_AMONG] = {NULL, answer_subscribers_among},
     [TIDINGS_OP_PREFERENCES] = {NULL, answer_preferences},
     [TIDINGS_OP_NOTICES] = {NULL, answer_notices},
+    [TIDINGS_OP_WEBHOOK_SET] = {apply_webhook_set, answer_webhook_set},
+    [TIDINGS_OP_WEBHOOK_DELETE] = {apply_webhook_delete, NULL},
+    [TIDINGS_OP_WEBHOOK_RETRY] = {apply_webhook_retry, answer_webhook_set},
+    [TIDINGS_OP_WEBHOOK_REPORT] = {apply_webhook_report, NULL},
+    [TIDINGS_OP_WEBHOOKS] = {NULL, answer_webhooks},
+    [TIDINGS_OP_WEBHOOK] = {NULL, answer_webhook},
     [TIDINGS_OP_EVENTS] = {NULL, answer_events},
 };
 

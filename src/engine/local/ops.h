@@ -82,6 +82,9 @@ answer_fn answer_events;
 /* Removes events past their time, a few at a time. */
 void event_sweep(struct view *view, size_t most);
 
+/* The least id of an event that is still young enough. */
+uint64_t event_oldest_kept(const struct view *view);
+
 /* scene.c */
 apply_fn apply_scene_publish, apply_scene_edit, apply_scene_delete;
 answer_fn answer_scene_publish, answer_scene_edit, answer_scene, answer_scenes;
@@ -104,6 +107,13 @@ answer_fn answer_subscription, answer_subscriptions, answer_subscribers, answer_
 /* notice.c */
 apply_fn apply_notices_mark;
 answer_fn answer_notices, answer_notices_mark;
+
+/* webhook.c */
+apply_fn apply_webhook_set, apply_webhook_delete, apply_webhook_retry, apply_webhook_report;
+answer_fn answer_webhook_set, answer_webhook, answer_webhooks;
+
+/* The event is about to be removed: webhooks that were not told of it have it given up. */
+void webhook_forget_event(struct view *view, uint64_t id, struct bytes event);
 
 /* once.c */
 

@@ -208,6 +208,35 @@ struct once_record {
 struct bytes once_encode(const struct once_record *once, struct arena *arena);
 bool once_decode(struct bytes from, struct once_record *once);
 
+/* ---- A webhook ------------------------------------------------------------------------------ */
+
+/* field: as in struct tidings_webhook; the position goes back to dead_from when it is tried anew */
+#define WEBHOOK_FIELDS(X)                                                         \
+    X(position)                                                                   \
+    X(dead_from) /* 0, or where the first event given up since a success began */ \
+    X(retry_at)                                                                   \
+    X(failing_since)                                                              \
+    X(waiting_since)                                                              \
+    X(attempts)                                                                   \
+    X(delivered)                                                                  \
+    X(failed)                                                                     \
+    X(dead)
+
+struct webhook_record {
+    bool disabled;
+    uint64_t generation; /* stamp of what last changed it besides reports */
+    uint64_t created;    /* stamp */
+#define X(field) uint64_t field;
+    WEBHOOK_FIELDS(X)
+#undef X
+    struct bytes url;
+    struct bytes secret;
+    struct bytes last_error;
+};
+
+struct bytes webhook_encode(const struct webhook_record *webhook, struct arena *arena);
+bool webhook_decode(struct bytes from, struct webhook_record *webhook);
+
 /* ---- An event ------------------------------------------------------------------------------- */
 
 enum { EVENT_RECORD_MAX = 2 + 3 * 10 + 10 + 10 + 1 };

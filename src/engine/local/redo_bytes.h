@@ -5,7 +5,7 @@
 
 #include "engine/local/redo.h"
 
-#define REDO_MAGIC "tid-log\n"
+#define REDO_MAGIC UINT64_C(0x7469642d6c6f670a) /* "tid-log" and a newline */
 
 enum {
     REDO_FORMAT = 1,

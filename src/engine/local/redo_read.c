@@ -46,7 +46,7 @@ bool change_decode(struct reader *r, struct change *change)
 void redo_header_encode(const struct redo_header *header, uint8_t to[REDO_HEADER_BYTES])
 {
     memset(to, 0, REDO_HEADER_BYTES);
-    memcpy(to, REDO_MAGIC, 8);
+    put_u64(to, REDO_MAGIC);
     put_u32(to + 8, REDO_FORMAT);
     put_u32(to + 12, header->salt);
     put_u64(to + 16, header->first);
@@ -58,7 +58,10 @@ static enum tidings_err header_decode(struct redo_scan *scan, struct bytes segme
                                       struct redo_header *header)
 {
     const uint8_t *from = segment.p;
-    if (segment.n < REDO_HEADER_BYTES || memcmp(from, REDO_MAGIC, 8))
+    if (segment.n < REDO_HEADER_BYTES)
+        return TIDINGS_CORRUPT;
+    struct reader magic = reader_of(from, 8);
+    if (read_u64(&magic) != REDO_MAGIC)
         return TIDINGS_CORRUPT;
     if (get_u32(from + 8) != REDO_FORMAT)
         return TIDINGS_VERSION;
@@ -272,6 +275,27 @@ static enum tidings_err scan_file(struct redo_scan *scan, uint64_t first, bool l
     return err;
 }
 
+/*
+ * A segment that is being written may be read where a record is not yet there, and behind that a moment later, where
+ * there is already the next one. Damage is what is still the same at a second look.
+ */
+static enum tidings_err scan_last(struct redo_scan *scan, uint64_t first)
+{
+    uint64_t after = scan->after, stuck;
+    enum tidings_err err = scan_file(scan, first, true);
+    if (err != TIDINGS_CORRUPT)
+        return err;
+    do {
+        stuck = scan->end.number;
+        if (scan->after < stuck)
+            scan->after = stuck; /* visited already */
+        scan->message[0] = '\0';
+        err = scan_file(scan, first, true);
+    } while (err == TIDINGS_CORRUPT && scan->end.number != stuck);
+    scan->after = after;
+    return err;
+}
+
 static enum tidings_err missing(struct redo_scan *scan, uint64_t from, uint64_t to)
 {
     snprintf(scan->message, sizeof scan->message,
@@ -288,7 +312,8 @@ static enum tidings_err scan_segments(struct redo_scan *scan, struct watch *watc
     if (n && firsts[i] > scan->after + 1)
         return missing(scan, scan->after + 1, firsts[i] - 1);
     for (; i < n && !watch->stopped; i++) {
-        enum tidings_err err = scan_file(scan, firsts[i], i + 1 == n);
+        enum tidings_err err =
+            i + 1 < n ? scan_file(scan, firsts[i], false) : scan_last(scan, firsts[i]);
         if (err)
             return err;
         if (i + 1 < n && !watch->stopped && firsts[i + 1] != scan->end.number + 1)

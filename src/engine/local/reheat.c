@@ -89,6 +89,13 @@ static void save_rules(struct kv_txn *txn, const struct rules_record *rules)
     kv_put(txn, TABLE_META, &key, bytes, rules_encode(rules, bytes));
 }
 
+void reheat_begin(struct kv_txn *txn, const struct tidings_settings *settings)
+{
+    struct rules_record rules = {.stage = DONE};
+    rules_of(settings, rules.value);
+    save_rules(txn, &rules);
+}
+
 /* Removes rows with the prefix; false if some may be left. */
 static bool remove_rows(struct view *view, enum table table, const struct key *prefix,
                         size_t *budget)
@@ -222,7 +229,8 @@ static enum tidings_err do_piece(struct local *local, struct arena *scratch, boo
         .now_ms = local_now(local, NULL),
         .events = 1, /* there is no operation whose id the first could take */
     };
-    *done = rules.stage == DONE;
+    /* In a new directory there is nothing to do; the first batch brings the row. */
+    *done = rules.stage == DONE || !newest.version;
     if (*done) {
         kv_abort(&txn);
         return TIDINGS_OK;
@@ -233,6 +241,7 @@ static enum tidings_err do_piece(struct local *local, struct arena *scratch, boo
     }
     save_rules(&txn, &rules);
     save_newest(&txn, (struct newest){view.last_id, view.version});
+    txn.time_ms = id_time_ms(view.last_id);
     err = kv_commit(&txn);
     if (!err)
         atomic_store(&local->committed, view.version);

@@ -11,33 +11,63 @@
 
 enum { STATE_BYTES = 512 };
 
-static bool get_hex(const char *text, uint8_t *bytes, size_t n)
+static int hex_digit(char c)
 {
-    for (size_t i = 0; i < n; i++) {
-        unsigned byte;
-        if (!isxdigit((unsigned char)text[2 * i]) || !isxdigit((unsigned char)text[2 * i + 1]) ||
-            sscanf(text + 2 * i, "%2x", &byte) != 1)
-            return false;
-        bytes[i] = (uint8_t)byte;
-    }
-    return text[2 * n] == '\0';
+    static const char digits[] = "0123456789abcdef";
+    const char *at = c ? strchr(digits, c) : NULL;
+    return at ? (int)(at - digits) : -1;
 }
 
-static enum tidings_err parse(const char *text, struct state *state)
+static bool get_hex(const char *text, uint8_t *bytes, size_t n)
 {
-    char id[2 * REDO_ID_BYTES + 1], clean[32];
-    unsigned format;
-    if (sscanf(text, "tidings %u\n", &format) != 1)
+    if (strlen(text) != 2 * n)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        int high = hex_digit(text[2 * i]), low = hex_digit(text[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        bytes[i] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}
+
+static bool get_number(const char *text, uint64_t *number)
+{
+    char *end;
+    errno = 0;
+    *number = strtoull(text, &end, 10);
+    return isdigit((unsigned char)*text) && !*end && !errno;
+}
+
+/* The value of a line "name value", which ends with a NUL from now on; NULL if it is not one. */
+static char *take_line(char **text, const char *name)
+{
+    size_t n = strlen(name);
+    char *value = *text + n + 1, *end = strchr(*text, '\n');
+    if (!end || strncmp(*text, name, n) || (*text)[n] != ' ')
+        return NULL;
+    *end = '\0';
+    *text = end + 1;
+    return value;
+}
+
+static enum tidings_err parse(char *text, struct state *state)
+{
+    uint64_t format;
+    char *value = take_line(&text, "tidings");
+    if (!value || !get_number(value, &format))
         return TIDINGS_CORRUPT;
     if (format != STORE_FORMAT)
         return TIDINGS_VERSION;
-    if (sscanf(text, "tidings %*u\nid %32s\nboot %63s\nclean %31s\n", id, state->boot, clean) !=
-            3 ||
-        !get_hex(id, state->id, REDO_ID_BYTES))
+    const char *id = take_line(&text, "id");
+    const char *boot = id ? take_line(&text, "boot") : NULL;
+    const char *clean = boot ? take_line(&text, "clean") : NULL;
+    if (!clean || !get_hex(id, state->id, REDO_ID_BYTES) || strlen(boot) >= BOOT_BYTES)
         return TIDINGS_CORRUPT;
+    memcpy(state->boot, boot, strlen(boot) + 1);
     state->is_clean = strcmp(clean, "no") != 0;
-    state->number = strtoull(clean, NULL, 10);
-    return TIDINGS_OK;
+    state->number = 0;
+    return !state->is_clean || get_number(clean, &state->number) ? TIDINGS_OK : TIDINGS_CORRUPT;
 }
 
 enum tidings_err state_read(const char *dir, struct state *state, bool *found)
@@ -52,7 +82,7 @@ enum tidings_err state_read(const char *dir, struct state *state, bool *found)
     if (err)
         return *found ? err : TIDINGS_OK;
     bytes[n] = '\0';
-    err = parse((const char *)bytes, state);
+    err = parse((char *)bytes, state);
     free(bytes);
     return err;
 }
@@ -82,5 +112,5 @@ void state_boot(char boot[BOOT_BYTES])
     boot[n > 0 ? n : 0] = '\0';
     boot[strcspn(boot, "\n ")] = '\0';
     if (!boot[0])
-        strcpy(boot, NO_BOOT);
+        memcpy(boot, NO_BOOT, sizeof NO_BOOT);
 }

@@ -83,9 +83,16 @@ static enum tidings_err find_state(struct store *store, const char *data, struct
     if (is_there(data))
         return fail(TIDINGS_VERSION, message,
                     "the data directory has data but no file `state`: another format, or not ours");
+    if (!dir_is_empty(store->log_dir) || !dir_is_empty(store->base_dir))
+        return fail(
+            TIDINGS_CORRUPT, message,
+            "the data directory has no file `state`: a backup or restore that was not finished");
     *state = (struct state){.boot = NO_BOOT};
     if (getrandom(state->id, sizeof state->id, 0) != sizeof state->id)
         return fail_with(TIDINGS_IO, message, "no random numbers");
+    /* Before there is a data.mdb: one without a state would pass for another format's after a crash. */
+    if (state_write(store->dir, state))
+        return fail_with(file_error(), message, "the file `state` cannot be written");
     return TIDINGS_OK;
 }
 

@@ -20,7 +20,7 @@ struct store_options {
     const char *dir;
     const struct tidings_settings *settings;
     bool each_second;
-    FILE *progress;
+    struct tidings_progress progress;
     void (*pause)(void *ctx); /* see kv_options */
     void (*resume)(void *ctx);
     void *ctx;
@@ -59,6 +59,10 @@ void store_close(struct store *store);
 
 bool keeper_start(struct store *store);
 void keeper_stop(struct store *store);
+
+/* Which of the base images, oldest first, to keep; answers the record up to which no log is needed. */
+uint64_t keeper_choose(const struct base *bases, size_t n, int64_t now_ms, int64_t keep_ms,
+                       bool *keep);
 
 /* What it has to say of itself in tidings_stats. */
 void store_stats(struct store *store, struct tidings_stats *stats);

@@ -39,6 +39,14 @@ void writer_submit(struct local *local, struct tidings_call *call)
         call->done(call);
 }
 
+static size_t messages_bytes(const struct tidings_op *op)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < op->u.scene.n_messages; i++)
+        sum += op->u.scene.messages[i].text.n;
+    return sum;
+}
+
 /* Texts that the operation stores: what makes a batch large. */
 static size_t op_bytes(const struct tidings_op *op)
 {
@@ -47,6 +55,11 @@ static size_t op_bytes(const struct tidings_op *op)
         return op->u.publish.body.n;
     case TIDINGS_OP_EDIT:
         return op->u.edit.body.n;
+    case TIDINGS_OP_COMMENT:
+        return op->u.comment.body.n;
+    case TIDINGS_OP_SCENE_PUBLISH:
+    case TIDINGS_OP_SCENE_EDIT:
+        return messages_bytes(op);
     default:
         return 0;
     }
@@ -233,6 +246,8 @@ static enum tidings_err try_batch(struct local *local, struct tidings_call *batc
         count_changes(&local->writer, n);
         return TIDINGS_OK;
     }
+    if (!newest.version)
+        reheat_begin(&txn, &local->settings);
     save_newest(&txn, (struct newest){view.last_id, view.version});
     txn.time_ms = id_time_ms(view.last_id);
     uint64_t from = microseconds();

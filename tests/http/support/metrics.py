@@ -61,3 +61,10 @@ class Metrics:
             assert buckets[-1][0] == float("inf")
             assert buckets[-1][1] == self.samples[(name + "_count", rest)]
             assert (name + "_sum", rest) in self.samples
+
+
+def scrape(server):
+    with server.client() as client:
+        answer = client.request("GET", "/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    return Metrics(answer.body.decode())

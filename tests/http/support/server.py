@@ -46,7 +46,8 @@ def wait_until(happens, what, patience=PATIENCE_S):
 
 
 class Server:
-    def __init__(self, data=None, secret=SECRET, settings=None, arguments=(), environment=None, listen="127.0.0.1:0"):
+    def __init__(self, data=None, secret=SECRET, settings=None, arguments=(), environment=None, listen="127.0.0.1:0",
+                 wrapper=()):
         self.secret = secret
         self.own_directory = data is None
         self.data = data or tempfile.mkdtemp(prefix="tidings-test-")
@@ -54,6 +55,7 @@ class Server:
         self.arguments = list(arguments)
         self.environment = {"TIDINGS_JWT_SECRET": secret, **(environment or {})}
         self.listen = listen
+        self.wrapper = list(wrapper)  # a command that runs the program, in its own place
         self.process = None
         self.log_file = None
         self.actors = []
@@ -64,7 +66,7 @@ class Server:
         flags = [f"--{name.replace('_', '-')}={value}" for name, value in self.settings.items()]
         self.log_file = tempfile.NamedTemporaryFile("w+b", prefix="tidings-log-", suffix=".jsonl", delete=False)
         self.process = subprocess.Popen(
-            [BIN, "serve", "--data", self.data, "--listen", self.listen, *flags, *self.arguments],
+            [*self.wrapper, BIN, "serve", "--data", self.data, "--listen", self.listen, *flags, *self.arguments],
             env=clean_environment(**self.environment), stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=self.log_file)
         found = wait_until(self.listening_or_dead, "listening")

@@ -28,3 +28,15 @@ export interface Page<T> {
     items: T[];
     next_cursor: string | null;
 }
+
+export type SceneRow = Schemas["SceneRow"];
+export type Scene = Schemas["Scene"];
+export type Reading = Schemas["Reading"];
+export type Subscription = Schemas["SubscriptionRow"];
+export type Notification = Schemas["Notification"];
+export type EventRow = Schemas["Event"];
+export type Webhook = Schemas["Webhook"];
+export type Status = Schemas["Status"];
+export type Job = Schemas["Job"];
+export type VerifyAnswer = Schemas["VerifyAnswer"];
+export type BackupAnswer = Schemas["BackupAnswer"];

@@ -2,12 +2,12 @@ import { useState } from "preact/hooks";
 import { call } from "../api/client";
 import type { Kind } from "../api/types";
 import { t } from "../i18n";
-import { go } from "../state/router";
+import { go, place } from "../state/router";
 import { complain, say } from "../state/toasts";
 import { Choices } from "../ui/bits";
 
 export function WritePage() {
-    const [kind, setKind] = useState<Kind>("note");
+    const [kind, setKind] = useState<Kind>(place.value.query.get("kind") === "story" ? "story" : "note");
     const [title, setTitle] = useState("");
     const [body, setBody] = useState("");
     const [busy, setBusy] = useState(false);

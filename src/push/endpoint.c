@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+#include "push/endpoint.h"
+
+#include <openssl/rand.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "push/message.h"
+
+enum {
+    PAGES_A_STEP = 8,          /* of events looked at in one go, so that others get their turn */
+    SKIPPED_MOST = 10000,      /* events passed by before the position is reported */
+    REPORT_EVERY_MS = 3600000, /* and at least so often, if it has moved */
+    HOLD_MS = 1000,            /* until the engine gets a report again that it could not take */
+    UNREADABLE_MS = 60000,     /* until damaged events are looked at again */
+    ACTING_USER = 1,           /* an operation has somebody acting; here it does not matter who */
+};
+
+int64_t push_now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static char *copy_text(struct tidings_text text)
+{
+    return strndup(text.p ? text.p : "", text.n);
+}
+
+struct endpoint *endpoint_new(struct push_shared *shared, const struct tidings_webhook *webhook)
+{
+    struct endpoint *endpoint = calloc(1, sizeof *endpoint);
+    if (!endpoint)
+        return NULL;
+    int64_t now = push_now_ms(), latest = now + (int64_t)shared->config.backoff_most_ms;
+    endpoint->shared = shared;
+    memcpy(endpoint->name, webhook->name.p,
+           webhook->name.n < ENDPOINT_NAME_MAX ? webhook->name.n : ENDPOINT_NAME_MAX);
+    endpoint->generation = webhook->generation;
+    endpoint->url = copy_text(webhook->url);
+    endpoint->secret = copy_text(webhook->secret);
+    endpoint->look = true;
+    endpoint->position = endpoint->scanned = webhook->position;
+    endpoint->reported_at = now;
+    endpoint->attempts = webhook->attempts;
+    /* A clock that was set back must not make it wait for days. */
+    endpoint->retry_at = webhook->retry_at < latest ? webhook->retry_at : latest;
+    endpoint->failing_since = webhook->failing_since < now ? webhook->failing_since : now;
+    call_init(&endpoint->call);
+    tidings_answer_init(&endpoint->answer);
+    if (endpoint->url && endpoint->secret)
+        return endpoint;
+    endpoint_free(endpoint);
+    return NULL;
+}
+
+void endpoint_free(struct endpoint *endpoint)
+{
+    call_release(&endpoint->call);
+    tidings_answer_release(&endpoint->answer);
+    if (endpoint->secret)
+        explicit_bzero(endpoint->secret, strlen(endpoint->secret));
+    free(endpoint->secret);
+    free(endpoint->url);
+    free(endpoint);
+}
+
+void endpoint_abort(struct endpoint *endpoint)
+{
+    if (endpoint->phase != ENDPOINT_CALLING)
+        return;
+    call_end(&endpoint->call, endpoint->shared->multi);
+    endpoint->phase = ENDPOINT_IDLE;
+}
+
+bool endpoint_is_quiet(const struct endpoint *endpoint)
+{
+    return endpoint->phase == ENDPOINT_IDLE || endpoint->phase == ENDPOINT_HOLDING;
+}
+
+static void log_endpoint(const struct endpoint *endpoint, enum log_level level, const char *message)
+{
+    struct log_line line;
+    log_begin(&line, level, message);
+    log_text(&line, "webhook", endpoint->name);
+    log_u64(&line, "event_id", endpoint->event.event_id);
+    if (*endpoint->error)
+        log_text(&line, "error", endpoint->error);
+    log_end(&line);
+}
+
+static void hold(struct endpoint *endpoint)
+{
+    endpoint->phase = ENDPOINT_HOLDING;
+    endpoint->hold_until = push_now_ms() + HOLD_MS;
+}
+
+/* ---- The next event ------------------------------------------------------------------------- */
+
+/* Goes through a page of events up to the first that is for webhooks. False if they cannot be read. */
+static bool look_at_page(struct endpoint *endpoint)
+{
+    struct tidings_answer answer;
+    struct tidings_op op = {
+        .kind = TIDINGS_OP_EVENTS,
+        .role = TIDINGS_ROLE_SERVICE,
+        .user_id = ACTING_USER,
+        .u.page = {.limit = endpoint->shared->config.page, .after.a = endpoint->scanned}};
+    tidings_answer_init(&answer);
+    bool ok = !tidings_run(endpoint->shared->config.tidings, &op, &answer);
+    for (size_t i = 0; ok && i < answer.u.events.n && !endpoint->has_event; i++) {
+        endpoint->event = answer.u.events.rows[i];
+        endpoint->has_event = tidings_event_tag(&endpoint->event, endpoint->tag);
+        endpoint->scanned = endpoint->event.event_id - endpoint->has_event;
+        endpoint->skipped += !endpoint->has_event;
+    }
+    if (ok && !answer.u.events.n)
+        endpoint->look = false;
+    tidings_answer_release(&answer);
+    return ok;
+}
+
+static bool look_for_event(struct endpoint *endpoint)
+{
+    bool ok = true;
+    for (int i = 0; i < PAGES_A_STEP && ok && endpoint->look && !endpoint->has_event; i++)
+        ok = look_at_page(endpoint);
+    return ok;
+}
+
+/* ---- Reporting ------------------------------------------------------------------------------ */
+
+/* On the engine's thread, or on ours. Under the mutex to the end: whoever sees the flag may then be
+ * sure that nothing here is used any more. */
+static void report_done(struct tidings_call *call)
+{
+    struct endpoint *endpoint = call->ctx;
+    pthread_mutex_lock(&endpoint->shared->mutex);
+    endpoint->reported = true;
+    curl_multi_wakeup(endpoint->shared->multi);
+    pthread_mutex_unlock(&endpoint->shared->mutex);
+}
+
+static void send_report(struct endpoint *endpoint)
+{
+    endpoint->phase = ENDPOINT_REPORTING;
+    endpoint->reported = false;
+    endpoint->report = (struct tidings_call){
+        .op = &endpoint->op, .answer = &endpoint->answer, .done = report_done, .ctx = endpoint};
+    tidings_submit(endpoint->shared->config.tidings, &endpoint->report);
+}
+
+/* Where it stands now; the counts are of what happened since the last report. */
+static void report(struct endpoint *endpoint, uint64_t delivered, uint64_t failed, uint64_t dead)
+{
+    endpoint->op = (struct tidings_op){
+        .kind = TIDINGS_OP_WEBHOOK_REPORT,
+        .role = TIDINGS_ROLE_SERVICE,
+        .user_id = ACTING_USER,
+        .u.webhook_report = {.name = {endpoint->name, strlen(endpoint->name)},
+                             .generation = endpoint->generation,
+                             .position = endpoint->scanned,
+                             .attempts = endpoint->attempts,
+                             .retry_at = endpoint->retry_at,
+                             .failing_since = endpoint->failing_since,
+                             .delivered = delivered,
+                             .failed = failed,
+                             .dead = dead},
+    };
+    if (endpoint->has_event)
+        endpoint->op.u.webhook_report.waiting_since = endpoint->event.happened_at;
+    if (failed)
+        endpoint->op.u.webhook_report.last_error =
+            (struct tidings_text){endpoint->error, strlen(endpoint->error)};
+    send_report(endpoint);
+}
+
+/* A report that the engine could not take is given again: it must not be lost while it runs. */
+static void finish_report(struct endpoint *endpoint)
+{
+    enum tidings_err err = tidings_finish(endpoint->shared->config.tidings, &endpoint->report);
+    if (err && err != TIDINGS_NOT_FOUND) {
+        hold(endpoint);
+        return;
+    }
+    endpoint->phase = ENDPOINT_IDLE;
+    endpoint->stale |= err == TIDINGS_NOT_FOUND;
+    endpoint->position = endpoint->op.u.webhook_report.position;
+    endpoint->skipped = 0;
+    endpoint->reported_at = push_now_ms();
+}
+
+static bool is_reported(struct endpoint *endpoint)
+{
+    pthread_mutex_lock(&endpoint->shared->mutex);
+    bool reported = endpoint->reported;
+    pthread_mutex_unlock(&endpoint->shared->mutex);
+    return reported;
+}
+
+/* ---- What became of a call ------------------------------------------------------------------ */
+
+static void pass_event(struct endpoint *endpoint)
+{
+    endpoint->scanned = endpoint->event.event_id;
+    endpoint->has_event = false;
+    endpoint->attempts = 0;
+    endpoint->retry_at = 0;
+}
+
+static void succeed(struct endpoint *endpoint)
+{
+    *endpoint->error = '\0';
+    if (endpoint->failing_since)
+        log_endpoint(endpoint, LOG_INFO, "the webhook works again");
+    pass_event(endpoint);
+    endpoint->failing_since = 0;
+    look_for_event(endpoint); /* the report tells whether more is waiting */
+    report(endpoint, 1, 0, 0);
+}
+
+static void fail(struct endpoint *endpoint)
+{
+    const struct push_config *config = &endpoint->shared->config;
+    int64_t now = push_now_ms();
+    uint64_t random = 0;
+    if (!endpoint->failing_since)
+        log_endpoint(endpoint, LOG_WARN, "the webhook fails");
+    endpoint->failing_since = endpoint->failing_since ? endpoint->failing_since : now;
+    endpoint->attempts += endpoint->attempts < UINT32_MAX;
+    uint32_t attempts = endpoint->attempts;
+    bool dead = message_is_hopeless(endpoint->event.happened_at, endpoint->failing_since, now,
+                                    config->give_up_ms, config->kept_ms);
+    if (dead) {
+        log_endpoint(endpoint, LOG_ERROR, "the webhook's event is given up");
+        pass_event(endpoint);
+        attempts = 1;
+        look_for_event(endpoint);
+    }
+    RAND_bytes((unsigned char *)&random, sizeof random);
+    endpoint->retry_at = now + message_backoff_ms(config->backoff_first_ms, config->backoff_most_ms,
+                                                  attempts, random);
+    report(endpoint, 0, 1, dead);
+}
+
+void endpoint_called(struct endpoint *endpoint, CURLcode code)
+{
+    bool ok = call_succeeded(&endpoint->call, code, endpoint->error);
+    call_end(&endpoint->call, endpoint->shared->multi);
+    if (ok)
+        succeed(endpoint);
+    else
+        fail(endpoint);
+}
+
+/* ---- A step --------------------------------------------------------------------------------- */
+
+static void start_call(struct endpoint *endpoint)
+{
+    const struct push_config *config = &endpoint->shared->config;
+    struct call_target target = {
+        .rules = config->rules,
+        .ca_file = config->ca_file,
+        .timeout_ms = config->timeout_ms,
+        .url = endpoint->url,
+        .secret = endpoint->secret,
+        .owner = endpoint,
+    };
+    const char *wrong = call_start(&endpoint->call, endpoint->shared->multi, &target,
+                                   &endpoint->event, endpoint->tag, endpoint->attempts + 1);
+    endpoint->phase = ENDPOINT_CALLING;
+    if (wrong) {
+        snprintf(endpoint->error, sizeof endpoint->error, "%s", wrong);
+        fail(endpoint);
+    }
+}
+
+/* Nothing waits: where it stands is written down now and then, not for every event passed by. */
+static int64_t step_waiting(struct endpoint *endpoint, int64_t now, int64_t most)
+{
+    bool moved = endpoint->scanned > endpoint->position;
+    if (endpoint->skipped >= SKIPPED_MOST ||
+        (moved && now - endpoint->reported_at >= REPORT_EVERY_MS))
+        report(endpoint, 0, 0, 0);
+    return endpoint->look ? 0 : most;
+}
+
+/* Between calls: the next one, if there is something to tell and it is time. */
+static int64_t step_idle(struct endpoint *endpoint, int64_t most)
+{
+    int64_t now = push_now_ms();
+    if (!endpoint->has_event && endpoint->look && now < endpoint->hold_until)
+        return most;
+    if (!endpoint->has_event && !look_for_event(endpoint)) {
+        log_endpoint(endpoint, LOG_ERROR, "the events cannot be read");
+        endpoint->hold_until = now + UNREADABLE_MS;
+        return most;
+    }
+    if (!endpoint->has_event)
+        return step_waiting(endpoint, now, most);
+    int64_t wait = endpoint->retry_at - now;
+    if (wait > 0)
+        return wait < most ? wait : most;
+    start_call(endpoint);
+    return 0;
+}
+
+int64_t endpoint_step(struct endpoint *endpoint, int64_t most)
+{
+    if (endpoint->phase == ENDPOINT_REPORTING && is_reported(endpoint))
+        finish_report(endpoint);
+    if (endpoint->phase == ENDPOINT_HOLDING && push_now_ms() >= endpoint->hold_until)
+        send_report(endpoint);
+    if (endpoint->phase == ENDPOINT_IDLE && !endpoint->stale)
+        return step_idle(endpoint, most);
+    return most;
+}

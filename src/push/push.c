@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#include "push/push.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "push/endpoint.h"
+
+/* How long an event may wait to be noticed: asking whether there is one costs next to nothing. */
+enum { TICK_MS = 50, ACTING_USER = 1 };
+
+struct push {
+    struct push_shared shared;
+    pthread_t thread;
+    _Atomic bool stopping;
+    bool listed; /* the webhooks, since the last failure to do so */
+    bool failing;
+    uint64_t newest; /* of the engine's ids, when they were last listed */
+    struct endpoint *endpoints;
+};
+
+/* ---- Which webhooks there are --------------------------------------------------------------- */
+
+static struct endpoint *find(struct push *push, const struct tidings_webhook *webhook)
+{
+    struct endpoint *endpoint = push->endpoints;
+    while (endpoint && (endpoint->generation != webhook->generation ||
+                        strcmp(endpoint->name, webhook->name.p) != 0))
+        endpoint = endpoint->next;
+    return endpoint;
+}
+
+static void take_webhook(struct push *push, const struct tidings_webhook *webhook)
+{
+    struct endpoint *endpoint = find(push, webhook);
+    if (webhook->state == TIDINGS_WEBHOOK_DISABLED)
+        return;
+    if (!endpoint) {
+        endpoint = endpoint_new(&push->shared, webhook);
+        if (!endpoint)
+            return; /* the next listing brings it again */
+        endpoint->next = push->endpoints;
+        push->endpoints = endpoint;
+    }
+    endpoint->listed = true;
+    endpoint->look = true;
+}
+
+/* Those that are gone, off or set anew; what the engine still has of them comes back first. */
+static void drop_unlisted(struct push *push)
+{
+    for (struct endpoint **at = &push->endpoints; *at;) {
+        struct endpoint *endpoint = *at;
+        if (!endpoint->listed)
+            endpoint_abort(endpoint);
+        if (endpoint->listed || !endpoint_is_quiet(endpoint)) {
+            endpoint->stale |= !endpoint->listed;
+            at = &endpoint->next;
+            continue;
+        }
+        *at = endpoint->next;
+        endpoint_free(endpoint);
+    }
+}
+
+/* Whatever changes in the engine takes an id: if there is no new one, nothing is new. */
+static void list_webhooks(struct push *push)
+{
+    struct tidings_stats stats;
+    struct tidings_answer answer;
+    struct tidings_op op = {
+        .kind = TIDINGS_OP_WEBHOOKS, .role = TIDINGS_ROLE_SERVICE, .user_id = ACTING_USER};
+    tidings_stats(push->shared.config.tidings, &stats);
+    if (push->listed && stats.newest_id == push->newest)
+        return;
+    tidings_answer_init(&answer);
+    enum tidings_err err = tidings_run(push->shared.config.tidings, &op, &answer);
+    if (err && !push->failing)
+        log_message(LOG_ERROR, "the webhooks cannot be listed: %s", tidings_err_code(err));
+    push->failing = err;
+    push->listed = !err;
+    if (!err) {
+        push->newest = stats.newest_id;
+        for (struct endpoint *endpoint = push->endpoints; endpoint; endpoint = endpoint->next)
+            endpoint->listed = false;
+        for (size_t i = 0; i < answer.u.webhooks.n; i++)
+            take_webhook(push, &answer.u.webhooks.rows[i]);
+    }
+    tidings_answer_release(&answer);
+}
+
+/* ---- The thread ----------------------------------------------------------------------------- */
+
+static void take_outcomes(struct push *push)
+{
+    CURLMsg *message;
+    int left;
+    while ((message = curl_multi_info_read(push->shared.multi, &left))) {
+        struct endpoint *endpoint = NULL;
+        CURLcode code = message->data.result; /* the message goes with its handle */
+        if (message->msg != CURLMSG_DONE)
+            continue;
+        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&endpoint);
+        endpoint_called(endpoint, code);
+    }
+}
+
+static bool all_quiet(const struct push *push)
+{
+    for (struct endpoint *endpoint = push->endpoints; endpoint; endpoint = endpoint->next)
+        if (!endpoint_is_quiet(endpoint))
+            return false;
+    return true;
+}
+
+/* Calls end now; what the engine has is waited for, since it points into our memory. */
+static void finish(struct push *push)
+{
+    struct endpoint *endpoint = push->endpoints;
+    for (; endpoint; endpoint = endpoint->next) {
+        endpoint->listed = false;
+        endpoint_abort(endpoint);
+    }
+    for (drop_unlisted(push); !all_quiet(push); drop_unlisted(push)) {
+        for (endpoint = push->endpoints; endpoint; endpoint = endpoint->next)
+            endpoint_step(endpoint, TICK_MS);
+        curl_multi_poll(push->shared.multi, NULL, 0, TICK_MS, NULL);
+    }
+    drop_unlisted(push);
+}
+
+static void *push_main(void *arg)
+{
+    struct push *push = arg;
+    int running;
+    while (!atomic_load(&push->stopping)) {
+        int64_t wait = TICK_MS;
+        list_webhooks(push);
+        drop_unlisted(push);
+        for (struct endpoint *endpoint = push->endpoints; endpoint; endpoint = endpoint->next)
+            wait = endpoint_step(endpoint, wait);
+        curl_multi_perform(push->shared.multi, &running);
+        take_outcomes(push);
+        curl_multi_poll(push->shared.multi, NULL, 0, (int)wait, NULL);
+    }
+    finish(push);
+    return NULL;
+}
+
+struct push *push_start(const struct push_config *config)
+{
+    struct push *push = calloc(1, sizeof *push);
+    if (!push || curl_global_init(CURL_GLOBAL_DEFAULT)) {
+        free(push);
+        return NULL;
+    }
+    push->shared.config = *config;
+    push->shared.multi = curl_multi_init();
+    pthread_mutex_init(&push->shared.mutex, NULL);
+    if (push->shared.multi && !pthread_create(&push->thread, NULL, push_main, push))
+        return push;
+    curl_multi_cleanup(push->shared.multi);
+    pthread_mutex_destroy(&push->shared.mutex);
+    free(push);
+    return NULL;
+}
+
+void push_stop(struct push *push)
+{
+    if (!push)
+        return;
+    atomic_store(&push->stopping, true);
+    curl_multi_wakeup(push->shared.multi);
+    pthread_join(push->thread, NULL);
+    curl_multi_cleanup(push->shared.multi);
+    pthread_mutex_destroy(&push->shared.mutex);
+    free(push);
+}

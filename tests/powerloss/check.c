@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether a state of the disk gives back what it must. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "powerloss.h"
+
+enum { GO_ON = 25, PATIENCE_S = 120 };
+
+/* Where the data stand, and that it is between what was acknowledged and what was asked for. */
+static bool find_place(const struct script *script, struct run *run, const struct expectation *e,
+                       size_t *place)
+{
+    uint64_t newest;
+    if (!script_newest(run, &newest))
+        return false;
+    *place = script_place(script, newest);
+    if (*place == SIZE_MAX)
+        return run_fail(run, "newest id %" PRIu64 ": no change of the script ends there", newest);
+    if (newest < script->newest[e->least])
+        return run_fail(
+            run,
+            "LOST: %zu changes were acknowledged, only %zu are there (newest id %" PRIu64
+            ", not %" PRIu64 ")",
+            e->least, *place, newest, script->newest[e->least]);
+    if (newest > script->newest[e->most])
+        return run_fail(run, "%zu changes are there, but only %zu were asked for", *place, e->most);
+    return true;
+}
+
+/* Later operations give the right answers, too. */
+static bool go_on(const struct script *script, struct run *run, size_t from)
+{
+    for (size_t i = from; i < script->n && i < from + GO_ON; i++) {
+        atomic_store(&run->clock_ms, script_time(script, i));
+        run->model.newest_id = script->newest[i];
+        if (!run_op(run, script->calls[i].op, script->calls[i].after))
+            return run_fail(run, "change %zu, after the recovery", i);
+    }
+    return true;
+}
+
+static bool look(struct run *run, int64_t now_ms)
+{
+    return run_verify(run) && run_sweep(run, now_ms, (uint32_t)run->options.settings.page_max);
+}
+
+static bool recovers(const struct script *script, struct run *run, const struct expectation *e)
+{
+    size_t place;
+    if (!run_open_engine(run) || !find_place(script, run, e, &place))
+        return false;
+    if (place > e->least)
+        script_advance(script, run, e->least, place);
+    else
+        place = e->least; /* what followed changed nothing */
+    if (!look(run, script_time(script, place)) || !go_on(script, run, place))
+        return false;
+    tidings_close(run->engine);
+    return run_open_engine(run) && look(run, script_time(script, place + GO_ON));
+}
+
+void check(const struct script *script, struct run *run, const char *dir,
+           const struct expectation *e)
+{
+    alarm(PATIENCE_S);
+    if (!e->same_boot)
+        script_another_boot(script);
+    run->options.dir = dir;
+    run->options.settings = script->recording->settings;
+    use_small_files(&run->options.settings);
+    run->outcome->report.n = 0;
+    bool ok = recovers(script, run, e);
+    if (ok)
+        tidings_close(run->engine);
+    _exit(ok ? EXIT_SUCCESS : EXIT_FAILURE);
+}

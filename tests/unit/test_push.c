@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/* Where webhooks may lead, what they are sent, and when they are tried again. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "push/address.h"
+#include "push/message.h"
+#include "push/rules.h"
+#include "unit/test.h"
+
+/* ---- Addresses ------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *address;
+    bool is_public;
+} addresses[] = {
+    {"0.0.0.0", false},
+    {"0.255.255.255", false},
+    {"1.0.0.0", true},
+    {"9.255.255.255", true},
+    {"10.0.0.0", false},
+    {"10.255.255.255", false},
+    {"11.0.0.0", true},
+    {"100.63.255.255", true},
+    {"100.64.0.0", false},
+    {"100.127.255.255", false},
+    {"100.128.0.0", true},
+    {"126.255.255.255", true},
+    {"127.0.0.0", false},
+    {"127.0.0.1", false},
+    {"127.255.255.255", false},
+    {"128.0.0.0", true},
+    {"169.253.255.255", true},
+    {"169.254.169.254", false},
+    {"169.255.0.0", true},
+    {"172.15.255.255", true},
+    {"172.16.0.0", false},
+    {"172.31.255.255", false},
+    {"172.32.0.0", true},
+    {"192.0.0.8", false},
+    {"192.0.1.0", true},
+    {"192.0.2.1", false},
+    {"192.88.99.1", false},
+    {"192.167.255.255", true},
+    {"192.168.0.0", false},
+    {"192.168.255.255", false},
+    {"192.169.0.0", true},
+    {"198.17.255.255", true},
+    {"198.18.0.0", false},
+    {"198.19.255.255", false},
+    {"198.20.0.0", true},
+    {"198.51.100.7", false},
+    {"203.0.113.7", false},
+    {"203.0.114.0", true},
+    {"223.255.255.255", true},
+    {"224.0.0.1", false},
+    {"239.255.255.255", false},
+    {"240.0.0.1", false},
+    {"255.255.255.255", false},
+    {"8.8.8.8", true},
+
+    {"::", false},
+    {"::1", false},
+    {"::7f00:1", false}, /* as it was once written */
+    {"::ffff:127.0.0.1", false},
+    {"::ffff:8.8.8.8", false},
+    {"64:ff9b::7f00:1", false},
+    {"64:ff9b::808:808", false},
+    {"64:ff9b:1::1", false},
+    {"100::1", false},
+    {"fc00::1", false},
+    {"fd12:3456::1", false},
+    {"fe80::1", false},
+    {"febf::1", false},
+    {"fec0::1", false},
+    {"ff02::1", false},
+    {"1fff::1", false},
+    {"2000::1", true},
+    {"2001::1", false}, /* Teredo */
+    {"2001:1ff::1", false},
+    {"2001:200::1", true},
+    {"2001:db7::1", true},
+    {"2001:db8::1", false},
+    {"2001:db9::1", true},
+    {"2002:7f00:1::", false},
+    {"2002:808:808::", false},
+    {"2003::1", true},
+    {"2606:4700::1111", true},
+    {"3ffe::1", true},
+    {"3fff::1", false},
+    {"3fff:fff::1", false},
+    {"3fff:1000::1", true},
+    {"4000::1", false},
+    {"5f00::1", false},
+};
+
+static socklen_t make_address(const char *text, struct sockaddr_storage *to)
+{
+    struct sockaddr_in *v4 = (struct sockaddr_in *)to;
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)to;
+    memset(to, 0, sizeof *to);
+    if (inet_pton(AF_INET, text, &v4->sin_addr) == 1) {
+        to->ss_family = AF_INET;
+        return sizeof *v4;
+    }
+    assert_int_equal(inet_pton(AF_INET6, text, &v6->sin6_addr), 1);
+    to->ss_family = AF_INET6;
+    return sizeof *v6;
+}
+
+static void only_addresses_of_the_internet_are_public(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(addresses); i++) {
+        struct sockaddr_storage address;
+        bool is_address;
+        socklen_t n = make_address(addresses[i].address, &address);
+        if (address_is_public((struct sockaddr *)&address, n) != addresses[i].is_public ||
+            address_text_is_public(addresses[i].address, &is_address) != addresses[i].is_public)
+            fail_msg("%s", addresses[i].address);
+        assert_true(is_address);
+        assert_false(address_is_public((struct sockaddr *)&address, n - 1));
+    }
+}
+
+static void other_families_are_not_public(void **state)
+{
+    (void)state;
+    struct sockaddr_storage address = {.ss_family = AF_UNIX};
+    bool is_address;
+    assert_false(address_is_public((struct sockaddr *)&address, sizeof address));
+    assert_false(address_text_is_public("example.org", &is_address));
+    assert_false(is_address);
+}
+
+/* ---- URLs ----------------------------------------------------------------------------------- */
+
+static struct push_rules *rules_of(const char *allow)
+{
+    const char *wrong;
+    struct push_rules *rules = push_rules_new(allow, &wrong);
+    if (!rules)
+        fail_msg("%s", wrong);
+    return rules;
+}
+
+static bool may_call(const struct push_rules *rules, const char *url, bool *trusted)
+{
+    return push_check_url(rules, url, strlen(url), trusted) == NULL;
+}
+
+static void without_an_exception_it_is_https_to_the_public(void **state)
+{
+    (void)state;
+    const char *const good[] = {
+        "https://example.org",        "https://example.org/",  "https://example.org:8443/a?b=c",
+        "HTTPS://EXAMPLE.ORG/",       "https://8.8.8.8/",      "https://[2606:4700::1111]:443/x",
+        "https://localhost.example/", "https://mylocalhost/a",
+    };
+    const char *const bad[] = {
+        "",
+        "x",
+        "example.org",
+        "//example.org/",
+        "/path",
+        "http://example.org/",
+        "http://8.8.8.8/",
+        "ftp://example.org/",
+        "file:///etc/passwd",
+        "gopher://example.org/",
+        "javascript:alert(1)",
+        "https://",
+        "https:///path",
+        "https:/example.org/",
+        "https:example.org/",
+        "https://example.org\\@10.0.0.1/",
+        "https://user@example.org/",
+        "https://user:pass@example.org/",
+        "https://:pass@example.org/",
+        "https://@example.org/",
+        "https://example.org/#fragment",
+        "https://example.org:0/",
+        "https://example.org:65536/",
+        "https://example.org:port/",
+        "https://exa mple.org/",
+        "https://example.org/\n",
+        "https://example.org/\t",
+        "https://ex\xc3\xa4mple.org/",
+        "https://localhost/",
+        "https://LocalHost./",
+        "https://a.localhost:1/",
+        "https://127.0.0.1/",
+        "https://127.1/",
+        "https://0x7f.0.0.1/",
+        "https://0177.0.0.1/",
+        "https://2130706433/",
+        "https://017700000001/",
+        "https://0/",
+        "https://10.1.2.3/",
+        "https://169.254.169.254/latest/meta-data/",
+        "https://[::1]/",
+        "https://[::]/",
+        "https://[::ffff:127.0.0.1]/",
+        "https://[::ffff:7f00:1]/",
+        "https://[fe80::1%25eth0]/",
+        "https://[fe80::1]/",
+        "https://[64:ff9b::7f00:1]/",
+        "https://[2002:7f00:1::]/",
+    };
+    struct push_rules *rules = rules_of(NULL);
+    bool trusted = true;
+    for (size_t i = 0; i < COUNT_OF(good); i++) {
+        if (!may_call(rules, good[i], &trusted))
+            fail_msg("refused: %s", good[i]);
+        assert_false(trusted);
+    }
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
+        if (may_call(rules, bad[i], &trusted))
+            fail_msg("accepted: %s", bad[i]);
+    push_rules_free(rules);
+}
+
+static void a_url_is_not_read_past_its_end(void **state)
+{
+    (void)state;
+    struct push_rules *rules = rules_of(NULL);
+    static char url[4096] = "https://example.org/";
+    bool trusted;
+    memset(url + 20, 'x', sizeof url - 20);
+    assert_null(push_check_url(rules, url, 2048, &trusted));
+    assert_non_null(push_check_url(rules, url, 2049, &trusted));
+    assert_non_null(push_check_url(rules, "https://example.org/\0evil", 25, &trusted));
+    push_rules_free(rules);
+}
+
+static void hosts_that_are_allowed_may_be_plain_and_private(void **state)
+{
+    (void)state;
+    struct push_rules *rules = rules_of("127.0.0.1:8080, Gateway.Internal ,,[::1]:9,[fd00::5]");
+    const struct {
+        const char *url;
+        bool fine, trusted;
+    } rows[] = {
+        {"http://127.0.0.1:8080/a", true, true},
+        {"https://127.0.0.1:8080/a", true, true},
+        {"http://127.1:8080/", true, true}, /* the same address */
+        {"http://127.0.0.1:8081/", false, false},
+        {"https://127.0.0.1/", false, false},
+        {"http://gateway.internal/", true, true},
+        {"http://gateway.internal.:81/", true, true},
+        {"https://GATEWAY.internal:444/", true, true},
+        {"http://gateway.internal.example/", false, false},
+        {"http://a.gateway.internal/", false, false},
+        {"http://[::1]:9/", true, true},
+        {"http://[::1]:10/", false, false},
+        {"http://[fd00::5]:10/", true, true},
+        {"https://other.example/", true, false},
+        {"http://user@gateway.internal/", false, false},
+        {"ftp://gateway.internal/", false, false},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        bool trusted = false;
+        if (may_call(rules, rows[i].url, &trusted) != rows[i].fine || trusted != rows[i].trusted)
+            fail_msg("%s", rows[i].url);
+    }
+    push_rules_free(rules);
+}
+
+static void a_malformed_list_is_refused(void **state)
+{
+    (void)state;
+    const char *const bad[] = {"a:",     "a:0",    "a:65536", "a:x",  ":80",    "a b", "http://a",
+                               "a/path", "u@host", "[::1",    "[]:1", "[::1]9", "::1", "a,b:-1"};
+    const char *wrong;
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        struct push_rules *rules = push_rules_new(bad[i], &wrong);
+        if (rules)
+            fail_msg("accepted: %s", bad[i]);
+    }
+    push_rules_free(rules_of(""));
+    push_rules_free(rules_of(" , "));
+}
+
+/* ---- Messages ------------------------------------------------------------------------------- */
+
+static void only_what_subscribers_are_told_has_a_tag(void **state)
+{
+    (void)state;
+    char tag[TIDINGS_TAG_MAX];
+    struct tidings_event event = {.post_id = TIDINGS_ID_MAX, .target_id = 5};
+    for (int type = TIDINGS_EVENT_NONE; type <= TIDINGS_EVENT_PREFERENCES_CHANGED; type++) {
+        event.type = (enum tidings_event_type)type;
+        assert_int_equal(tidings_event_tag(&event, tag), type == TIDINGS_EVENT_SCENE_PUBLISHED);
+    }
+    event.type = TIDINGS_EVENT_SCENE_PUBLISHED;
+    assert_true(tidings_event_tag(&event, tag));
+    assert_string_equal(tag, "story:9007199254740991");
+}
+
+/* Computed with Python's hmac module. */
+static void a_body_is_signed_with_its_time(void **state)
+{
+    (void)state;
+    struct buf body;
+    char signature[SIGNATURE_MAX];
+    buf_init(&body, 4096);
+    buf_text(&body, "{\"event_id\":1}");
+    assert_true(message_sign("0123456789abcdef", 16, 1700000000, &body, signature));
+    assert_string_equal(signature,
+                        "v1=0466a8191f5ccc2aa00bd24fd27cd5d3bbfcf800cba43e9159cb4b03bb1f19b1");
+    buf_release(&body);
+}
+
+static void a_body_has_all_of_the_event(void **state)
+{
+    (void)state;
+    const struct tidings_event event = {.event_id = TIDINGS_ID_MAX,
+                                        .type = TIDINGS_EVENT_SCENE_PUBLISHED,
+                                        .happened_at = 1700000000123,
+                                        .target_id = 3,
+                                        .author_id = 4,
+                                        .post_id = 2};
+    struct buf body;
+    buf_init(&body, 4096);
+    message_body(&event, "story:2", 7, &body);
+    buf_char(&body, '\0');
+    assert_false(body.failed);
+    assert_string_equal(body.data,
+                        "{\"event_id\":9007199254740991,\"type\":\"ScenePublished\","
+                        "\"tag\":\"story:2\",\"happened_at\":1700000000123,\"story_id\":2,"
+                        "\"scene_id\":3,\"author_id\":4,\"attempt\":7}");
+    buf_release(&body);
+}
+
+static void waiting_doubles_up_to_the_most_and_is_never_the_same(void **state)
+{
+    (void)state;
+    const struct {
+        uint64_t first, most;
+        uint32_t attempts;
+        int64_t whole;
+    } rows[] = {
+        {1000, 3600000, 1, 1000},
+        {1000, 3600000, 2, 2000},
+        {1000, 3600000, 3, 4000},
+        {1000, 3600000, 12, 2048000},
+        {1000, 3600000, 13, 3600000},
+        {1000, 3600000, 1000000, 3600000},
+        {1000, 3600000, UINT32_MAX, 3600000},
+        {5000, 100, 1, 100},
+        {1, 1, 9, 1},
+        {1000, UINT64_MAX / 4, 200, INT64_MAX / 2},
+    };
+    struct rng rng = test_rng();
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        int64_t least = INT64_MAX, most = 0;
+        for (int k = 0; k < 1000; k++) {
+            int64_t wait =
+                message_backoff_ms(rows[i].first, rows[i].most, rows[i].attempts, rng_next(&rng));
+            least = wait < least ? wait : least;
+            most = wait > most ? wait : most;
+        }
+        assert_true(least >= rows[i].whole / 2 && most <= rows[i].whole);
+        assert_true(rows[i].whole < 100 || most - least > rows[i].whole / 3);
+    }
+    assert_int_equal(message_backoff_ms(1000, 2000, 1, 0), 500);
+    assert_int_equal(message_backoff_ms(1000, 2000, 1, 500), 1000);
+}
+
+static void an_event_is_given_up_after_failing_for_long_enough(void **state)
+{
+    (void)state;
+    enum { HOUR = 3600000, DAY = 24 * HOUR };
+    const struct {
+        int64_t happened, failing, now;
+        uint64_t give_up, kept;
+        bool hopeless;
+    } rows[] = {
+        {1000, 1000, 1000 + 72 * HOUR - 1, 72 * HOUR, 14 * DAY, false},
+        {1000, 1000, 1000 + 72 * HOUR, 72 * HOUR, 14 * DAY, true},
+        /* The receiver has failed for long, but not with this one. */
+        {1000 + 71 * HOUR, 1000, 1000 + 80 * HOUR, 72 * HOUR, 14 * DAY, false},
+        {1000 + 71 * HOUR, 1000, 1000 + 143 * HOUR, 72 * HOUR, 14 * DAY, true},
+        /* It is old, but was not tried until now. */
+        {1000, 1000 + 100 * HOUR, 1000 + 101 * HOUR, 72 * HOUR, 14 * DAY, false},
+        {1000, 1000 + 100 * HOUR, 1000 + 172 * HOUR, 72 * HOUR, 14 * DAY, true},
+        {1000, 1000 + 13 * DAY, 1000 + 14 * DAY, 72 * HOUR, 14 * DAY, true}, /* gone from the log */
+        {1000, 1000, 1000, 0, 14 * DAY, true},
+        {5000, 1000, 4000, 0, 14 * DAY, false}, /* by a clock that was set back */
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        assert_int_equal(message_is_hopeless(rows[i].happened, rows[i].failing, rows[i].now,
+                                             rows[i].give_up, rows[i].kept),
+                         rows[i].hopeless);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_addresses_of_the_internet_are_public),
+        cmocka_unit_test(other_families_are_not_public),
+        cmocka_unit_test(without_an_exception_it_is_https_to_the_public),
+        cmocka_unit_test(a_url_is_not_read_past_its_end),
+        cmocka_unit_test(hosts_that_are_allowed_may_be_plain_and_private),
+        cmocka_unit_test(a_malformed_list_is_refused),
+        cmocka_unit_test(only_what_subscribers_are_told_has_a_tag),
+        cmocka_unit_test(a_body_is_signed_with_its_time),
+        cmocka_unit_test(a_body_has_all_of_the_event),
+        cmocka_unit_test(an_event_is_given_up_after_failing_for_long_enough),
+        cmocka_unit_test(waiting_doubles_up_to_the_most_and_is_never_the_same),
+    };
+    return RUN_TESTS(tests);
+}
