@@ -490,6 +490,26 @@ static void the_data_file_grows_as_it_must(void **state)
     assert_verifies();
 }
 
+/* To make it anew takes more room, and time; and there would be no data.mdb to go back to. */
+static void a_data_file_for_which_there_is_no_room_is_not_made_anew(void **state)
+{
+    (void)state;
+    struct stat before, after;
+    char path[512];
+    data_path(path, "data.mdb");
+    follow(BOB, ANN);
+    publish_large(400);
+    close_engine();
+    assert_int_equal(lstat(path, &before), 0);
+    options.settings.map_mb = 16;
+    assert_int_equal(open_with_message(), TIDINGS_NO_SPACE);
+    options.settings.map_mb = 1024;
+    open_engine();
+    assert_int_equal(lstat(path, &after), 0);
+    assert_int_equal(before.st_ino, after.st_ino);
+    assert_int_equal(badge(BOB), 400);
+}
+
 static void limit_files(rlim_t bytes)
 {
     struct rlimit limit;
@@ -545,6 +565,7 @@ int main(void)
         TEST(the_log_can_be_read),
         TEST(what_is_synced_each_second_survives_the_process),
         TEST(the_data_file_grows_as_it_must),
+        TEST(a_data_file_for_which_there_is_no_room_is_not_made_anew),
         TEST(a_map_that_cannot_grow_is_a_full_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

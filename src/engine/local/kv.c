@@ -561,13 +561,13 @@ bool kv_prev(struct kv_txn *txn, enum table table, struct bytes *key, struct byt
 
 /*
  * What the transaction may have taken of the file behind its end, at most: copies of the pages on the
- * way to each row, of which there are no more than there were pages; and pages that were split, which are half full
- * at least.
+ * way to each row, and pages beside them if they were full and had to be split; of either there are no more than there
+ * were pages. And pages for what is new, which are half full at least.
  */
 static uint64_t bytes_taken(const struct kv_txn *txn)
 {
     uint64_t copies = txn->writes * DEPTH * txn->kv->page_bytes;
-    uint64_t most = txn->kv->used;
+    uint64_t most = 2 * txn->kv->used;
     return (copies < most ? copies : most) + txn->bytes * 9 / 4 +
            PAGES_COMMIT * txn->kv->page_bytes;
 }
