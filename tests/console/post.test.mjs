@@ -19,7 +19,7 @@ test("a like shows at once, and is taken back if the request is lost", async () 
     const { reader, post } = await published();
     const window = await open(reader);
     await window.go(`#/post/${post}`);
-    await eventually(() => like(window).innerText(), "Like 0");
+    await eventually(() => like(window).textContent(), "Like 0");
 
     let lose;
     const held = new Promise((done) => (lose = done));
@@ -29,10 +29,10 @@ test("a like shows at once, and is taken back if the request is lost", async () 
     });
     await like(window).click();
     await eventually(() => like(window).getAttribute("aria-pressed"), "true");
-    assert.equal(await like(window).innerText(), "Like 1");
+    assert.equal(await like(window).textContent(), "Like 1");
     lose();
     await eventually(() => like(window).getAttribute("aria-pressed"), "false");
-    assert.equal(await like(window).innerText(), "Like 0");
+    assert.equal(await like(window).textContent(), "Like 0");
     await window.sees("The server cannot be reached.");
 
     await window.page.unroute("**/like");

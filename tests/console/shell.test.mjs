@@ -45,7 +45,7 @@ test("Chinese and English can be switched, and the choice stays", async () => {
     await eventually(heading, "收件箱");
     await eventually(() => window.page.title(), "收件箱 · Tidings");
     assert.equal(await window.page.evaluate(() => document.documentElement.lang), "zh-CN");
-    await eventually(() => window.row(gone.id).locator(".notice").innerText(), "该帖子已被作者删除");
+    await eventually(() => window.row(gone.id).locator(".notice").innerText(), "该笔记已被作者删除");
     await window.page.reload();
     await eventually(heading, "收件箱");
     await window.page.getByText("English", { exact: true }).click();

@@ -7,7 +7,7 @@ const require = createRequire(new URL("../../../web/package.json", import.meta.u
 const { chromium } = require("playwright-core");
 
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 30_000;
 
 /** Nothing but the server of the test can be reached: pictures from elsewhere just do not load. */
 const args = [
