@@ -6,7 +6,7 @@ import threading
 import time
 
 from support.client import Client, connect, exchange, read_answers
-from support.metrics import scrape
+from support.metrics import Metrics, scrape
 from support.server import tidings, wait_until
 
 
