@@ -34,7 +34,6 @@ def about(sizes):
                      "lmdb": version("dpkg-query", "-W", "-f", "${Version}", "liblmdb0"),
                      "libuv": version("dpkg-query", "-W", "-f", "${Version}", "libuv1"),
                      "gcc": version("gcc", "-dumpfullversion")},
-        "load_before": os.getloadavg(),
         "sizes": dataclasses.asdict(sizes),
     }
 
@@ -228,22 +227,21 @@ def plots(directory, record, t):
 
 def write(directory, facts, record):
     directory.mkdir(parents=True, exist_ok=True)
-    facts["load_after"] = os.getloadavg()
-    facts["minutes"] = round((time.monotonic() - record.begun) / 60, 1)
     t = Tables(record)
     for part in (publish, reads, writes, mixed, space, growth, engine):
         part(t)
     head = ["# Results", "", "Made by `make bench`; do not edit. What it means is in [README.md](README.md).", "",
-            f"{facts['date']}, commit {facts['commit']}, {facts['minutes']} minutes. {facts['machine']}. " +
-            ", ".join(f"{name} {v}" for name, v in facts["versions"].items()) + ". Load average before: " +
-            ", ".join(f"{x:.1f}" for x in facts["load_before"]) + "; after: " +
-            ", ".join(f"{x:.1f}" for x in facts["load_after"]) + ". Medians of interleaved rounds, lowest and highest in "
-            "brackets. A generator's share near 1 means that it was the limit.",
+            f"{facts['date']}. {facts['machine']}. " + ", ".join(f"{name} {v}" for name, v in facts["versions"].items()) +
+            ". Medians of interleaved rounds, lowest and highest in brackets. A generator's share near 1 means that it was "
+            "the limit.",
             "", "## Aims", "", "| | measured | aim | |", "|---|---|---|---|"]
     head += [f"| {text} | {show(value)} | {least:,} | {'met' if value >= least else 'missed'} |"
              for text, value, least in t.aims]
+    t.table("When", ["part", "", "commit", "load average of the machine, before and after"],
+            [[part, p["date"], p["commit"], f"{p['load_before']:.1f}, {p.get('load_after', 0):.1f}"]
+             for part, p in record.parts.items()])
     (directory / "results.md").write_text("\n".join(head + t.out) + "\n")
     (directory / "results.json").write_text(json.dumps(
-        {"about": facts, "notes": record.notes, "samples": record.samples}, indent=None, separators=(",", ":"),
-        ensure_ascii=False).replace('},{"measurement', '},\n{"measurement') + "\n")
+        {"about": facts, "parts": record.parts, "notes": record.notes, "samples": record.samples}, indent=None,
+        separators=(",", ":"), ensure_ascii=False).replace('},{"part"', '},\n{"part"') + "\n")
     plots(directory, record, t)
