@@ -2,17 +2,17 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { before, test } from "node:test";
+import { test } from "node:test";
 import { stage } from "./support/stage.mjs";
 
 const require = createRequire(new URL("../../web/package.json", import.meta.url));
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
-const { server, users, open, window: fresh } = stage();
-const [admin, reader, ann, ben] = users(4);
+const [admin, reader, ann, ben] = [1, 2, 3, 4];
 const made = {};
+const { server, open, window: fresh } = stage({ prepare });
 
-before(async () => {
+async function prepare(server) {
     await server.name(admin, "Ada");
     await server.name(reader, "Robin");
     await server.name(ann, "Ann");
@@ -30,7 +30,7 @@ before(async () => {
     await server.call(reader, "PUT", `/v1/stories/${made.story}/subscription`);
     for (const n of [1, 2]) await server.scene(ann, made.story, `Scene ${n}`, ["One.", "Two.", "Three."]);
     await server.call(admin, "PUT", "/v1/admin/webhooks/gateway", { url: "https://example.org/", secret: "sixteen letters at least" }, "admin");
-});
+}
 
 async function faults(window, where) {
     await window.page.evaluate(axe);
@@ -47,7 +47,7 @@ const places = () => [
     [`#/post/${made.gone}`, "article.deleted"],
     [`#/user/${ann}`, "main [data-row]"],
     [`#/following/${reader}`, "main .row"],
-    ["#/hot", "main [data-row]"],
+    ["#/hot/activity", "main [data-row]"],
     ["#/history", "main [data-row]"],
     ["#/saved", "main [data-row]"],
     ["#/write", "#write-title"],
