@@ -2,7 +2,9 @@
 /* The data directory: what is trusted after what, and how it ends when something is missing or damaged. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -488,6 +490,60 @@ static void the_data_file_grows_as_it_must(void **state)
     assert_verifies();
 }
 
+/* To make it anew takes more room, and time; and there would be no data.mdb to go back to. */
+static void a_data_file_for_which_there_is_no_room_is_not_made_anew(void **state)
+{
+    (void)state;
+    struct stat before, after;
+    char path[512];
+    data_path(path, "data.mdb");
+    follow(BOB, ANN);
+    publish_large(400);
+    close_engine();
+    assert_int_equal(lstat(path, &before), 0);
+    options.settings.map_mb = 16;
+    assert_int_equal(open_with_message(), TIDINGS_NO_SPACE);
+    options.settings.map_mb = 1024;
+    open_engine();
+    assert_int_equal(lstat(path, &after), 0);
+    assert_int_equal(before.st_ino, after.st_ino);
+    assert_int_equal(badge(BOB), 400);
+}
+
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* LMDB would be left without a map at all, and the next reader with a signal. */
+static void a_map_that_cannot_grow_is_a_full_one(void **state)
+{
+    (void)state;
+    static char body[LARGE];
+    struct tidings_op op = {.kind = TIDINGS_OP_PUBLISH,
+                            .user_id = ANN,
+                            .u.publish = {TIDINGS_NOTE, text_of("large"), {body, sizeof body}}};
+    uint64_t n = 0;
+    enum tidings_err err;
+    memset(body, 'x', sizeof body);
+    follow(BOB, ANN);
+    signal(SIGXFSZ, SIG_IGN);
+    limit_files((rlim_t)200 << 20);
+    while (n < 3000 && !(err = run(op)))
+        n++;
+    assert_int_equal(err, TIDINGS_NO_SPACE);
+    assert_in_range(n, 800, 2900); /* all of the map it has was used */
+    assert_int_equal(badge(BOB), n);
+    assert_int_equal(run(op), TIDINGS_NO_SPACE);
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(run(op), TIDINGS_OK);
+    assert_int_equal(badge(BOB), n + 1);
+    assert_verifies();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -509,6 +565,8 @@ int main(void)
         TEST(the_log_can_be_read),
         TEST(what_is_synced_each_second_survives_the_process),
         TEST(the_data_file_grows_as_it_must),
+        TEST(a_data_file_for_which_there_is_no_room_is_not_made_anew),
+        TEST(a_map_that_cannot_grow_is_a_full_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,11 @@ import { startInbox } from "./state/inbox";
 import { startLive } from "./state/live";
 import { refreshPlace } from "./state/router";
 import { signInByLink } from "./state/session";
-import "./style.css";
+import "./style/base.css";
+import "./style/frame.css";
+import "./style/parts.css";
+import "./style/reader.css";
+import "./style/narrow.css";
 
 /** Before anything reads the address: it may hold tokens. */
 function enter(): void {

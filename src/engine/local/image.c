@@ -194,14 +194,16 @@ enum tidings_err image_replay(struct kv *kv, struct image_job *job)
         .time_ms = job->made.time_ms,
         .progress = {.to = job->progress, .what = "replaying the log"},
     };
-    struct redo_scan scan = {.dir = job->log_dir,
-                             .id = job->id,
-                             .after = replay.applied,
-                             .visit = replay_record,
-                             .ctx = &replay};
+    struct redo_scan scan = {
+        .dir = job->log_dir, .id = job->id, .visit = replay_record, .ctx = &replay};
     replay.progress.total = job->progress.tell ? log_bytes(job->log_dir) : 0;
-    enum tidings_err err = redo_scan(&scan);
-    end_transaction(&replay);
+    enum tidings_err err;
+    do { /* once more, from what was committed on, if all it lacks is a larger map */
+        replay.err = TIDINGS_OK;
+        scan.after = kv_applied(kv);
+        err = redo_scan(&scan);
+        end_transaction(&replay);
+    } while (replay.err == TIDINGS_NO_SPACE && kv_can_grow(kv));
     if (replay.bytes && !err)
         progress_end(&replay.progress);
     snprintf(job->message, sizeof job->message, "%s", scan.message);

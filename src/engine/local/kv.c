@@ -9,9 +9,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <lmdb.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,10 +43,12 @@ struct kv {
     int fd;
     size_t page_bytes;
     size_t map_bytes;
-    uint64_t room;      /* bytes of the file that have a place on the disk */
-    uint64_t wanted;    /* bytes of the file that a transaction would have needed */
-    uint64_t used;      /* bytes of the file in use when the transaction began */
-    uint64_t applied;   /* the newest batch in the file */
+    uint64_t room;    /* bytes of the file that have a place on the disk */
+    uint64_t wanted;  /* bytes of the file that a transaction would have needed */
+    uint64_t used;    /* bytes of the file in use when the transaction began */
+    uint64_t applied; /* the newest batch in the file */
+    _Atomic uint64_t
+        bytes;          /* of the file, for whoever asks: LMDB would look into the map to know */
     struct buf changes; /* of the transaction, for the log */
 };
 
@@ -56,6 +60,7 @@ static enum tidings_err translate(int rc)
     case MDB_MAP_FULL:
     case ENOSPC:
     case EDQUOT:
+    case EFBIG:
         return TIDINGS_NO_SPACE;
     case ENOMEM:
         return TIDINGS_NO_MEMORY;
@@ -135,6 +140,22 @@ static int open_env(struct kv *kv)
     return rc;
 }
 
+static void measure(struct kv *kv)
+{
+    MDB_envinfo info;
+    mdb_env_info(kv->env, &info);
+    atomic_store(&kv->bytes, ((uint64_t)info.me_last_pgno + 1) * kv->page_bytes);
+}
+
+static int allocate(const struct kv *kv, uint64_t upto)
+{
+    int rc;
+    do
+        rc = posix_fallocate(kv->fd, (off_t)kv->room, (off_t)(upto - kv->room));
+    while (rc == EINTR);
+    return rc;
+}
+
 /* LMDB writes into the map: a page without room on the disk would be a signal, not an error. So room is taken
  * before pages are, in steps. */
 static int take_room(struct kv *kv, uint64_t upto)
@@ -148,10 +169,10 @@ static int take_room(struct kv *kv, uint64_t upto)
         return MDB_MAP_FULL;
     }
     uint64_t wanted = upto + step < kv->map_bytes ? upto + step : kv->map_bytes;
-    int rc = posix_fallocate(kv->fd, (off_t)kv->room, (off_t)(wanted - kv->room));
-    if (rc == ENOSPC || rc == EDQUOT) {
+    int rc = allocate(kv, wanted);
+    if (translate(rc) == TIDINGS_NO_SPACE) {
         wanted = upto;
-        rc = posix_fallocate(kv->fd, (off_t)kv->room, (off_t)(wanted - kv->room));
+        rc = allocate(kv, wanted);
     }
     if (!rc)
         kv->room = wanted;
@@ -186,15 +207,21 @@ enum tidings_err kv_open(const struct kv_options *options, struct kv **out, cons
     kv->options = *options;
     buf_init(&kv->changes, CHANGES_MAX);
     int rc = open_env(kv);
-    if (!rc)
+    if (!rc) {
+        measure(kv);
         rc = take_room(kv, kv_used_bytes(kv) + PAGES_COMMIT * kv->page_bytes);
+    }
     if (!rc)
         rc = open_tables(kv);
+    if (!rc)
+        measure(kv);
     enum tidings_err err = translate(rc);
     if (rc)
         *message = mdb_strerror(rc);
-    if (!err)
+    if (!err) {
         err = read_applied(kv);
+        *message = "it does not say which batch it goes to";
+    }
     if (err) {
         kv_close(kv);
         return err;
@@ -231,9 +258,7 @@ uint64_t kv_applied(struct kv *kv)
 
 uint64_t kv_used_bytes(struct kv *kv)
 {
-    MDB_envinfo info;
-    mdb_env_info(kv->env, &info);
-    return ((uint64_t)info.me_last_pgno + 1) * kv->page_bytes;
+    return atomic_load(&kv->bytes);
 }
 
 /* ---- Transactions -------------------------------------------------------------------------- */
@@ -257,6 +282,16 @@ static void close_cursors(struct kv_txn *txn)
     }
 }
 
+/* If LMDB fails to make a larger map, it has none any more, and the next reader gets a signal. So what can fail is
+ * tried before: the length of the file, and the address space. */
+static int can_map(const struct kv *kv, size_t size)
+{
+    if (ftruncate(kv->fd, (off_t)size))
+        return errno;
+    void *p = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return p == MAP_FAILED ? errno : munmap(p, size);
+}
+
 /* Before a transaction: as much room again as there is data, which is enough for all but the largest batches. */
 static int grow_map(struct kv *kv)
 {
@@ -267,9 +302,12 @@ static int grow_map(struct kv *kv)
         size = size * 2 < kv->options.map_bytes ? size * 2 : kv->options.map_bytes;
     if (size == kv->map_bytes)
         return 0;
+    int rc = can_map(kv, size);
+    if (rc)
+        return rc;
     if (kv->options.pause)
         kv->options.pause(kv->options.ctx);
-    int rc = mdb_env_set_mapsize(kv->env, size);
+    rc = mdb_env_set_mapsize(kv->env, size);
     if (!rc)
         kv->map_bytes = size;
     if (kv->options.resume)
@@ -285,11 +323,14 @@ bool kv_can_grow(const struct kv *kv)
 enum tidings_err kv_begin(struct kv *kv, struct kv_txn *txn)
 {
     MDB_txn *handle;
-    int rc = grow_map(kv);
+    /* One that cannot grow will do, unless it is known to be too small. */
+    if (grow_map(kv) && kv->wanted > kv->map_bytes) {
+        kv->wanted = 0;
+        return TIDINGS_NO_SPACE;
+    }
     kv->used = kv_used_bytes(kv);
     buf_clear(&kv->changes);
-    if (!rc)
-        rc = mdb_txn_begin(kv->env, NULL, 0, &handle);
+    int rc = mdb_txn_begin(kv->env, NULL, 0, &handle);
     if (rc)
         return translate(rc);
     *txn = (struct kv_txn){.kv = kv, .handle = handle, .writing = true, .applied = kv->applied};
@@ -324,19 +365,19 @@ static enum tidings_err commit_image(struct kv_txn *txn)
 {
     int rc = mdb_txn_commit(txn->handle); /* freed whatever the outcome */
     txn->handle = NULL;
-    if (!rc)
-        txn->kv->applied = txn->applied;
-    else if (txn->kv->options.redo)
+    if (rc && txn->kv->options.redo)
         redo_give_up(txn->kv->options.redo);
     if (rc)
         return txn->kv->options.redo ? TIDINGS_UNCERTAIN : translate(rc);
+    txn->kv->applied = txn->applied;
+    measure(txn->kv);
     return TIDINGS_OK;
 }
 
 enum tidings_err kv_commit(struct kv_txn *txn)
 {
     struct kv *kv = txn->kv;
-    bool nothing = kv->options.redo && !kv->changes.len;
+    bool nothing = kv->options.redo && !kv->changes.len && !kv->changes.failed;
     if (kv->options.redo)
         txn->applied = kv->applied + 1;
     if (!nothing)
@@ -520,13 +561,13 @@ bool kv_prev(struct kv_txn *txn, enum table table, struct bytes *key, struct byt
 
 /*
  * What the transaction may have taken of the file behind its end, at most: copies of the pages on the
- * way to each row, of which there are no more than there were pages; and pages that were split, which are half full
- * at least.
+ * way to each row, and pages beside them if they were full and had to be split; of either there are no more than there
+ * were pages. And pages for what is new, which are half full at least.
  */
 static uint64_t bytes_taken(const struct kv_txn *txn)
 {
     uint64_t copies = txn->writes * DEPTH * txn->kv->page_bytes;
-    uint64_t most = txn->kv->used;
+    uint64_t most = 2 * txn->kv->used;
     return (copies < most ? copies : most) + txn->bytes * 9 / 4 +
            PAGES_COMMIT * txn->kv->page_bytes;
 }

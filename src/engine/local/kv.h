@@ -102,7 +102,7 @@ uint64_t kv_applied(struct kv *kv);
 
 void kv_close(struct kv *kv);
 
-/* Bytes of the data file, pages free for reuse included. */
+/* Bytes of the data file, pages free for reuse included. Thread-safe. */
 uint64_t kv_used_bytes(struct kv *kv);
 
 /*

@@ -171,27 +171,32 @@ static enum tidings_err catch_up(const struct store_options *options, struct sto
     return say(&job, TIDINGS_CORRUPT, message);
 }
 
-/*
- * Opens data.mdb if it holds what was written to it: this run of the machine wrote it, or it was closed in order and
- * is the one that was.
- */
-static bool open_trusted(const struct store_options *options, struct store *store,
-                         const struct state *state, const char *data, const char *boot)
+/* Whether data.mdb holds what was written to it: this run of the machine wrote it, or it was closed in order. */
+static bool is_trusted(const struct state *state, const char *data, const char *boot)
 {
-    const char *message;
-    struct state running = *state;
     bool same_boot = !strcmp(state->boot, boot) && strcmp(boot, NO_BOOT) != 0;
-    if (!is_there(data) || (!state->is_clean && !same_boot))
-        return false;
+    return is_there(data) && (state->is_clean || same_boot);
+}
+
+/* Opens data.mdb as it is, unless it is not what the state says, or nothing that can be opened: then store->kv is
+ * NULL. Want of room or memory is no reason to make it anew, which takes more of both. */
+static enum tidings_err open_trusted(const struct store_options *options, struct store *store,
+                                     const struct state *state, const char *data, const char *boot,
+                                     const char **message)
+{
+    struct state running = *state;
     running.is_clean = false;
     snprintf(running.boot, sizeof running.boot, "%s", boot);
-    if (state_write(store->dir, &running) || open_image(options, store, data, &message))
-        return false;
-    if (!state->is_clean || kv_applied(store->kv) == state->number)
-        return true;
+    if (state_write(store->dir, &running))
+        return fail_with(file_error(), message, "the file `state` cannot be written");
+    enum tidings_err err = open_image(options, store, data, message);
+    if (err == TIDINGS_NO_SPACE || err == TIDINGS_NO_MEMORY)
+        return err;
+    if (err || !state->is_clean || kv_applied(store->kv) == state->number)
+        return TIDINGS_OK;
     kv_close(store->kv);
     store->kv = NULL;
-    return false;
+    return TIDINGS_OK;
 }
 
 static enum tidings_err use_image(const struct store_options *options, struct store *store,
@@ -199,14 +204,18 @@ static enum tidings_err use_image(const struct store_options *options, struct st
                                   const char **message)
 {
     struct state running = {.is_clean = false};
+    enum tidings_err err = TIDINGS_OK;
     memcpy(running.id, state->id, sizeof running.id);
     state_boot(running.boot);
-    if (open_trusted(options, store, state, data, running.boot))
+    if (is_trusted(state, data, running.boot))
+        err = open_trusted(options, store, state, data, running.boot, message);
+    if (err)
+        return err;
+    if (store->kv)
         return catch_up(options, store, end, message);
     /* Until the new one is in its place, nothing may say that the old one is good. */
     struct state nothing = {.boot = NO_BOOT};
     memcpy(nothing.id, state->id, sizeof nothing.id);
-    enum tidings_err err = TIDINGS_OK;
     if (state_write(store->dir, &nothing))
         err = fail_with(file_error(), message, "the file `state` cannot be written");
     if (!err)
