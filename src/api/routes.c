@@ -96,6 +96,7 @@ const struct route routes[] = {
     {GET,    "/v1/events",                  "listEvents",     SERVICE, 200, prepare_events,      render_events,      NULL},
 
     {GET,    "/v1/admin/status",            "getStatus",      ADMIN, 200, NULL,                  NULL,               run_status},
+    {GET,    "/v1/admin/metrics",           "getAdminMetrics", ADMIN, 200, NULL,                 NULL,               run_metrics},
     {POST,   "/v1/admin/verify",            "verify",         ADMIN, 200, NULL,                  NULL,               run_verify},
     {POST,   "/v1/admin/backup",            "backup",         ADMIN, 201, NULL,                  NULL,               run_backup},
 

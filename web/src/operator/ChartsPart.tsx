@@ -1,6 +1,7 @@
 /** How the server is doing, now and in the last half hour. */
 import { useState } from "preact/hooks";
-import { call } from "../api/client";
+import { call, requestHeaders } from "../api/client";
+import { problemOf } from "../api/problem";
 import type { Status } from "../api/types";
 import { type Key, t } from "../i18n";
 import { Choices, Loading } from "../ui/bits";
@@ -64,8 +65,9 @@ const history = new History();
 
 async function takeReading(signal: AbortSignal): Promise<boolean> {
     try {
-        const answer = await fetch("/metrics", { signal, cache: "no-store", credentials: "omit" });
-        if (!answer.ok) throw new Error(answer.statusText);
+        const headers = requestHeaders(true);
+        const answer = await fetch("/v1/admin/metrics", { headers, signal, cache: "no-store", credentials: "omit" });
+        if (!answer.ok) throw await problemOf(answer);
         history.add(readMetrics(await answer.text(), Date.now()));
         return true;
     } catch {

@@ -1,5 +1,5 @@
 /**
- * What /metrics says, as far as the charts need it. The page is Prometheus' text: counters that only
+ * What the metrics say, as far as the charts need it. The page is Prometheus' text: counters that only
  * grow, so rates and percentiles come from the difference of two readings.
  */
 

@@ -29,7 +29,7 @@ export interface StoryState {
 const EMPTY: StoryState = { story: null, problem: null, scenes: [], open: [], isResumed: false, busy: true };
 const PAGE = 100;
 
-/** All rows from a page on. A story has up to 10,000 scenes, and most have few. */
+/** All of them: a story has up to 10,000 scenes, and most have few. */
 async function listScenes(story: number): Promise<SceneRow[]> {
     const rows: SceneRow[] = [];
     let cursor: string | null = null;
@@ -58,6 +58,7 @@ export function shownUpTo(scene: Scene, message: number | null): number {
 /** Where the reader stopped; the scene after it if that one was deleted, the first one if there is no record. */
 async function openWhereStopped(story: number, scenes: SceneRow[]): Promise<OpenScene[]> {
     const record = positions.value?.get(story);
+    // -1, the last one, if all from there on are deleted
     const at = record?.scene_id ? scenes.findIndex((row) => row.id >= (record.scene_id as number)) : 0;
     const row = scenes.at(at);
     if (!row) return [];
@@ -82,7 +83,7 @@ export function useStory(id: number) {
             const [{ post }, scenes] = await Promise.all([
                 call("post", "/v1/posts/{post_id}/open", { path: { post_id: id } }),
                 listScenes(id),
-                positions.value ? undefined : syncPositions(),
+                syncPositions(), // another device may have read on
             ]);
             const open = await openWhereStopped(id, scenes);
             if (gone) return;

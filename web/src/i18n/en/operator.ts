@@ -24,8 +24,6 @@ export const operator = {
 
     "chart.window": "Time shown",
     "chart.minutes": "{n} min",
-    "chart.waiting": "Waiting for two readings …",
-    "chart.latest": "now",
     "chart.requests": "Requests",
     "chart.requests_all": "all",
     "chart.requests_failed": "failed (5xx)",
@@ -85,7 +83,6 @@ export const operator = {
     "hook.retry": "Try now",
     "hook.retried": "Trying again.",
     "hook.saved": "Saved.",
-    "hook.state": "State",
     "hook.state.ok": "working",
     "hook.state.retrying": "failing, tries again",
     "hook.state.dead": "events were given up",
@@ -97,7 +94,6 @@ export const operator = {
     "hook.attempts": "Attempts",
     "hook.retry_at": "Next attempt",
     "hook.last_error": "Last error",
-    "hook.actions": "Actions",
 
     "care.verify": "Verify",
     "care.verify_lead":

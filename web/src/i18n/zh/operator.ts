@@ -26,8 +26,6 @@ export const operator: Record<keyof typeof en, string> = {
 
     "chart.window": "显示时长",
     "chart.minutes": "{n} 分钟",
-    "chart.waiting": "等待两次读数……",
-    "chart.latest": "当前",
     "chart.requests": "请求",
     "chart.requests_all": "全部",
     "chart.requests_failed": "失败 (5xx)",
@@ -87,7 +85,6 @@ export const operator: Record<keyof typeof en, string> = {
     "hook.retry": "立即重试",
     "hook.retried": "正在重试。",
     "hook.saved": "已保存。",
-    "hook.state": "状态",
     "hook.state.ok": "正常",
     "hook.state.retrying": "失败，正在重试",
     "hook.state.dead": "有事件被放弃",
@@ -99,7 +96,6 @@ export const operator: Record<keyof typeof en, string> = {
     "hook.attempts": "尝试次数",
     "hook.retry_at": "下次尝试",
     "hook.last_error": "最近的错误",
-    "hook.actions": "操作",
 
     "care.verify": "校验",
     "care.verify_lead": "重新计算每个计数，检查每个索引。期间暂停写入，读取照常。",
