@@ -18,7 +18,7 @@ BUILD := build$(if $(SAN),-$(SAN))
 # The sanitizers need clang's interceptors to be the program's first library.
 OPTIONS := $(if $(SAN),-Db_sanitize=$(SAN) -Db_lundef=false)
 
-.PHONY: help setup build run test lint fmt model moments crash powerloss faults bench clean
+.PHONY: help setup build run test lint fmt model moments crash powerloss faults bench screenshots clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -67,6 +67,10 @@ moments: build
 bench: build
 	@scripts/setup-bench
 	@BUILD=$(BUILD) bench/run $(if $(QUICK),--quick --out $(BUILD)/bench-results)
+
+## make screenshots  the README's pictures of the console, anew
+screenshots: build
+	@TIDINGS_BIN=$(BUILD)/tidings TIDINGS_SCREENSHOTS=1 node --test tests/console/pictures.test.mjs
 
 ## make lint    formatting, static analysis, the direction of dependencies
 lint: build

@@ -44,7 +44,8 @@ test("the inbox, light and dark, and in Chinese", async () => {
 test("a post with its comments", async () => {
     const window = await signedIn();
     await openRow(window, "Sourdough");
-    await window.page.locator(".comment").nth(3).waitFor();
+    await window.page.locator(".comment .folded").waitFor();
+    await window.page.evaluate(() => document.querySelector(".reactions").scrollIntoView());
     await take(window, "post");
 });
 
@@ -71,8 +72,15 @@ test("the operator's page while something happens", async () => {
     await window.go("#/operator");
     await window.page.waitForSelector(".chart canvas");
     const reading = () => window.page.locator(".chart .legend strong").first().innerText();
-    for (const end = Date.now() + (keep ? 40_000 : 0); Date.now() < end; )
-        await Promise.all(Array.from({ length: 1 + Math.floor(Math.random() * 20) }, () => fetch(`${server.origin}/v1/openapi.json`)));
+    const token = new URLSearchParams(new URL(server.link).hash.slice(1)).get("dev");
+    const someone = async () => {
+        const headers = { Authorization: `Bearer ${token}`, "X-User-Id": String(1000 + Math.floor(Math.random() * 100)) };
+        const follow = { method: "POST", headers, body: JSON.stringify({ user_id: 1 + Math.floor(Math.random() * 6) }) };
+        await fetch(`${server.origin}/v1/relation/${Math.random() < 0.5 ? "un" : ""}follow`, follow);
+        for (let i = 0; i < 9; i++) await fetch(`${server.origin}/v1/inbox`, { headers });
+    };
+    for (const end = Date.now() + (keep ? 60_000 : 500); Date.now() < end; )
+        await Promise.all(Array.from({ length: 1 + Math.floor(Math.random() * 8) }, someone));
     await eventually(async () => /\d/.test(await reading()), true);
     await take(window, "operator");
 });

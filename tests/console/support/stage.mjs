@@ -3,10 +3,12 @@ import { after, afterEach, before } from "node:test";
 import { Browser } from "./browser.mjs";
 import { Server } from "./server.mjs";
 
-export function stage(options) {
+/** `prepare` fills the server before the first test. */
+export function stage({ prepare, ...options } = {}) {
     const made = { server: new Server(options), browser: null };
     before(async () => {
         await made.server.start();
+        await prepare?.(made.server);
         made.browser = await Browser.launch();
     });
     afterEach(() => made.browser?.finish());

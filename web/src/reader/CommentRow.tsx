@@ -29,19 +29,19 @@ function Votes({ comment, thread }: Props) {
                 type="button"
                 class="react like small"
                 aria-pressed={liked}
-                aria-label={`${t("comments.like")} (${stats.like_count})`}
                 onClick={() => void vote(comment, "like", thread.changed)}
             >
-                <Icon name="up" /> {number(stats.like_count)}
+                <Icon name="up" />
+                <span class="unseen">{t("comments.like")}</span> {number(stats.like_count)}
             </button>
             <button
                 type="button"
                 class="react down small"
                 aria-pressed={downvoted}
-                aria-label={`${t("comments.down")} (${stats.down_count})`}
                 onClick={() => void vote(comment, "downvote", thread.changed)}
             >
-                <Icon name="down" /> {number(stats.down_count)}
+                <Icon name="down" />
+                <span class="unseen">{t("comments.down")}</span> {number(stats.down_count)}
             </button>
         </>
     );

@@ -24,7 +24,7 @@ export const core = {
     "connection.back": "Connected again.",
     "language.name": "Language",
     "theme.name": "Colours",
-    "theme.auto": "As the system",
+    "theme.auto": "System",
     "theme.light": "Light",
     "theme.dark": "Dark",
     "signin.title": "Sign in",
