@@ -84,3 +84,8 @@ export async function call<M extends Method, P extends PathsOf<M>>(
     if (!answer.ok) throw await problemOf(answer);
     return (answer.status === 204 ? undefined : await answer.json()) as Answer<Operation<P, M>>;
 }
+
+/** A key for `once`. Without crypto.randomUUID, which is there on https and localhost only. */
+export function newKey(): string {
+    return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

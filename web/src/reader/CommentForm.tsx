@@ -1,5 +1,5 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { call } from "../api/client";
+import { call, newKey } from "../api/client";
 import type { Comment } from "../api/types";
 import { t } from "../i18n";
 import { complain } from "../state/toasts";
@@ -26,7 +26,7 @@ export function CommentForm(props: {
             const comment = await call("post", "/v1/posts/{post_id}/comments", {
                 path: { post_id: props.postId },
                 body: { body, ...(props.parentId ? { parent_id: props.parentId } : {}) },
-                once: crypto.randomUUID(),
+                once: newKey(),
             });
             setBody("");
             props.sent(comment);

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { call } from "../api/client";
+import { call, newKey } from "../api/client";
 import type { Kind } from "../api/types";
 import { t } from "../i18n";
 import { go, place } from "../state/router";
@@ -15,7 +15,7 @@ export function WritePage() {
     const send = async () => {
         setBusy(true);
         try {
-            const post = await call("post", "/v1/posts", { body: { kind, title, body }, once: crypto.randomUUID() });
+            const post = await call("post", "/v1/posts", { body: { kind, title, body }, once: newKey() });
             say(t("write.sent"));
             go(kind === "story" ? `#/story/${post.id}` : `#/post/${post.id}`);
         } catch (problem) {
