@@ -142,3 +142,13 @@ test("the hot list has what is liked first", async () => {
     const ids = await window.page.locator("main [data-row]").evaluateAll((rows) => rows.map((row) => +row.dataset.post));
     assert.ok(ids.indexOf(post) < ids.indexOf(cold.id), String(ids));
 });
+
+test("who begins a story from the stories begins a story", async () => {
+    const [author] = users(1);
+    const window = await open(author);
+    await window.page.click("[data-nav=stories]");
+    await window.page.getByRole("link", { name: "Begin a story" }).click();
+    await window.page.fill("#write-title", "Once");
+    await window.page.getByRole("button", { name: "Publish" }).click();
+    await window.page.fill("#scene-title", "The first scene");
+});
