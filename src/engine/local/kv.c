@@ -181,7 +181,7 @@ static int take_room(struct kv *kv, uint64_t upto)
 
 static enum tidings_err read_applied(struct kv *kv)
 {
-    struct kv_txn txn = {0};
+    struct kv_txn txn;
     struct key key = key_meta("applied");
     struct bytes value;
     enum tidings_err err = kv_begin(kv, &txn);
@@ -330,10 +330,11 @@ enum tidings_err kv_begin(struct kv *kv, struct kv_txn *txn)
     }
     kv->used = kv_used_bytes(kv);
     buf_clear(&kv->changes);
+    *txn = (struct kv_txn){.kv = kv, .writing = true, .applied = kv->applied};
     int rc = mdb_txn_begin(kv->env, NULL, 0, &handle);
     if (rc)
         return translate(rc);
-    *txn = (struct kv_txn){.kv = kv, .handle = handle, .writing = true, .applied = kv->applied};
+    txn->handle = handle;
     return TIDINGS_OK;
 }
 
