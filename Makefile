@@ -5,6 +5,7 @@
 #   SEED=n STATES=n                for `make powerloss`
 #   SEED=n ROUNDS=n                for `make crash`
 #   SEED=n RUNS=n                  for `make moments`
+#   QUICK=1                        for `make bench`
 
 SAN ?=
 SEED ?=
@@ -12,11 +13,12 @@ OPS ?= 1000000
 STATES ?= 1000
 ROUNDS ?= 200
 RUNS ?= 50
+QUICK ?=
 BUILD := build$(if $(SAN),-$(SAN))
 # The sanitizers need clang's interceptors to be the program's first library.
 OPTIONS := $(if $(SAN),-Db_sanitize=$(SAN) -Db_lundef=false)
 
-.PHONY: help setup build run test lint fmt model moments crash powerloss faults clean
+.PHONY: help setup build run test lint fmt model moments crash powerloss faults bench screenshots clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -60,6 +62,15 @@ powerloss: build
 ## make moments    the long test of restoring to moments: SEED=1 RUNS=50
 moments: build
 	@tests/model/run_moments $(BUILD)/tests/model_test "$(SEED)" $(RUNS)
+
+## make bench      measures against Redis and MariaDB, into docs/bench; QUICK=1: three minutes, into build/bench-results
+bench: build
+	@scripts/setup-bench
+	@BUILD=$(BUILD) bench/run $(if $(QUICK),--quick --out $(BUILD)/bench-results)
+
+## make screenshots  the README's pictures of the console, anew
+screenshots: build
+	@TIDINGS_BIN=$(BUILD)/tidings TIDINGS_SCREENSHOTS=1 node --test tests/console/pictures.test.mjs
 
 ## make lint    formatting, static analysis, the direction of dependencies
 lint: build

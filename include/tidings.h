@@ -134,11 +134,21 @@ struct tidings_settings {
  */
 enum tidings_durability { TIDINGS_DURABLE_COMMIT, TIDINGS_DURABLE_SECOND };
 
+/*
+ * How far something long has got: told on the thread that does it, a few times a second, and with
+ * done == total when it is through. `part` is a static text; done and total are rows (verify) or bytes;
+ * the total is an estimate, but never less than what is done. Where `tell` is NULL nobody is told.
+ */
+struct tidings_progress {
+    void (*tell)(void *ctx, const char *part, uint64_t done, uint64_t total);
+    void *ctx;
+};
+
 struct tidings_options {
     const char *dir; /* data directory, made if missing */
     struct tidings_settings settings;
     enum tidings_durability durability;
-    FILE *progress; /* a line that is rewritten while a long recovery goes on; may be NULL */
+    struct tidings_progress progress; /* of a long recovery */
     /* Keep to the rules of folding and heat that are in force, whatever `settings` say of them: for a
      * tool that only looks. Otherwise opening with other rules judges and orders everything anew. */
     bool as_stored;
@@ -927,9 +937,9 @@ TIDINGS_API void tidings_stats(struct tidings *engine, struct tidings_stats *sta
 
 /* What verify found. */
 struct tidings_verify {
-    bool repair;    /* in: mend what can be recomputed */
-    FILE *report;   /* in: a line for every difference; may be NULL */
-    FILE *progress; /* in: a line that is rewritten as it goes on; may be NULL */
+    bool repair;                      /* in: mend what can be recomputed */
+    FILE *report;                     /* in: a line for every difference; may be NULL */
+    struct tidings_progress progress; /* in */
     uint64_t checked;
     uint64_t differences;
     uint64_t repaired;
@@ -948,7 +958,7 @@ TIDINGS_API enum tidings_err tidings_verify(struct tidings *engine, struct tidin
  */
 struct tidings_backup {
     const char *dest;
-    FILE *progress;  /* a line that is rewritten as it goes on; may be NULL */
+    struct tidings_progress progress;
     uint64_t bytes;  /* out: copied */
     uint64_t batch;  /* out: the newest in it */
     int64_t time_ms; /* out: and its time */
@@ -967,7 +977,7 @@ struct tidings_restore {
     const char *dir;  /* new or empty */
     int64_t until_ms; /* what was acknowledged by then, and nothing begun later; 0: everything */
     bool salvage;     /* if the log is damaged, take what comes before the damage */
-    FILE *progress;
+    struct tidings_progress progress;
     uint64_t batch;  /* out: the newest in it */
     int64_t time_ms; /* out: and its time */
     char lost[256];  /* out, with salvage: why there is not more; empty if there is all */

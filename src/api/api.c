@@ -30,6 +30,7 @@ struct api *api_new(const struct api_config *config)
     api->config = *config;
     api->started_ms = (uint64_t)api_now_ms();
     atomic_init(&api->ready, true);
+    pthread_mutex_init(&api->job.mutex, NULL);
     api->loops = calloc(config->threads, sizeof *api->loops);
     bool ok = api->loops != NULL;
     for (unsigned i = 0; ok && i < config->threads; i++)
@@ -56,6 +57,7 @@ void api_free(struct api *api)
         streams_free(loop->streams);
     }
     free(api->loops);
+    pthread_mutex_destroy(&api->job.mutex);
     free(api);
 }
 

@@ -60,6 +60,20 @@ static size_t answer_fields(const struct exchange *ex, int status, const char *c
     return n;
 }
 
+void exchange_send(struct exchange *ex, const struct http_response *response)
+{
+    size_t index = ex->route ? (size_t)(ex->route - routes) : n_routes;
+    metrics_count(exchange_loop(ex)->metrics, index, response->status,
+                  api_now_us() - ex->started_us);
+    json_decref(ex->body);
+    /* The exchange goes with the request; what it holds goes later, since the body may be part of it. */
+    struct tidings_answer answer = ex->answer;
+    struct buf once_bytes = ex->once_bytes;
+    http_respond(ex->req, response);
+    tidings_answer_release(&answer);
+    buf_release(&once_bytes);
+}
+
 void exchange_respond(struct exchange *ex, int status, const char *content_type, const void *body,
                       size_t n)
 {
@@ -73,15 +87,7 @@ void exchange_respond(struct exchange *ex, int status, const char *content_type,
         .body = body,
         .body_len = n,
     };
-    size_t index = ex->route ? (size_t)(ex->route - routes) : n_routes;
-    metrics_count(exchange_loop(ex)->metrics, index, status, api_now_us() - ex->started_us);
-    json_decref(ex->body);
-    /* The exchange goes with the request; what it holds goes later, since the body may be part of it. */
-    struct tidings_answer answer = ex->answer;
-    struct buf once_bytes = ex->once_bytes;
-    http_respond(ex->req, &response);
-    tidings_answer_release(&answer);
-    buf_release(&once_bytes);
+    exchange_send(ex, &response);
 }
 
 /* Kept answers begin with their status, in three digits. */

@@ -172,6 +172,9 @@ void exchange_problem(struct exchange *ex, int status, const char *code, const c
 void exchange_respond(struct exchange *ex, int status, const char *content_type, const void *body,
                       size_t n);
 
+/* The same with the fields and all; only these are sent. */
+void exchange_send(struct exchange *ex, const struct http_response *response);
+
 /* Hands ex->op to the engine; the rest follows by itself. */
 void exchange_submit(struct exchange *ex);
 

@@ -3,6 +3,7 @@
 #ifndef API_INTERNAL_H
 #define API_INTERNAL_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "api/exchange.h"
@@ -18,12 +19,21 @@ struct api_loop {
     struct streams *streams;
 };
 
+/* The verify or backup under way, for those who ask how far it has got. */
+struct api_job {
+    pthread_mutex_t mutex;
+    const char *kind; /* NULL: none */
+    const char *part;
+    uint64_t done, total;
+    int64_t started_ms;
+};
+
 struct api {
     struct api_config config;
     _Atomic(struct http_server *) server;
     _Atomic bool ready;
-    _Atomic bool working;
-    pthread_t worker; /* whoever set `working` may touch these two */
+    struct api_job job;
+    pthread_t worker; /* whoever has begun the job may touch these two */
     bool has_worker;
     uint64_t started_ms;
     struct api_loop *loops;
@@ -31,6 +41,9 @@ struct api {
 
 /* Zeros while there is no server. */
 void api_counters(struct api *api, struct http_counters *counters);
+
+/* jobs.c: for the status. */
+void put_job(struct json_out *out, struct api_job *job);
 
 int64_t api_now_ms(void);
 uint64_t api_now_us(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What an admin asks for and may take minutes: verify and backup. One at a time, on a thread of its
- * own; the request waits for its end.
+ * own; the request waits for its end. The status says how far it has got.
  */
 #include <string.h>
 #include <unistd.h>
@@ -25,12 +25,20 @@ struct job {
     char dest[PATH_BYTES];
 };
 
+/* Another may begin. */
+static void end(struct api *api)
+{
+    pthread_mutex_lock(&api->job.mutex);
+    api->job.kind = NULL;
+    pthread_mutex_unlock(&api->job.mutex);
+}
+
 static void respond(struct http_request *req, void *arg)
 {
     struct job *job = arg;
     struct exchange *ex = job->ex;
     (void)req;
-    atomic_store(&ex->api->working, false);
+    end(ex->api);
     if (job->err) {
         ex->answer.err = job->err;
         exchange_refuse(ex);
@@ -61,11 +69,36 @@ void api_join(struct api *api)
     api->has_worker = false;
 }
 
+static void tell(void *ctx, const char *part, uint64_t done, uint64_t total)
+{
+    struct api_job *job = ctx;
+    pthread_mutex_lock(&job->mutex);
+    job->part = part;
+    job->done = done;
+    job->total = total;
+    pthread_mutex_unlock(&job->mutex);
+}
+
+/* False if another is under way. */
+static bool take_turn(struct api_job *job, const char *kind)
+{
+    pthread_mutex_lock(&job->mutex);
+    bool free = !job->kind;
+    if (free) {
+        job->kind = kind;
+        job->part = "";
+        job->done = job->total = 0;
+        job->started_ms = api_now_ms();
+    }
+    pthread_mutex_unlock(&job->mutex);
+    return free;
+}
+
 /* The job to be filled in, or NULL after answering that another is under way. */
-static struct job *begin(struct exchange *ex)
+static struct job *begin(struct exchange *ex, const char *kind)
 {
     struct api *api = ex->api;
-    if (atomic_exchange(&api->working, true)) {
+    if (!take_turn(&api->job, kind)) {
         exchange_problem(ex, 503, "busy", "Another verify or backup is under way.");
         return NULL;
     }
@@ -76,7 +109,7 @@ static struct job *begin(struct exchange *ex)
         job->ex = ex;
         return job;
     }
-    atomic_store(&api->working, false);
+    end(api);
     exchange_problem(ex, 503, "busy", "Too much to do at the moment. Try again later.");
     return NULL;
 }
@@ -86,9 +119,27 @@ static void go(struct job *job)
     struct api *api = job->ex->api;
     api->has_worker = !pthread_create(&api->worker, NULL, job_main, job);
     if (!api->has_worker) {
-        atomic_store(&api->working, false);
+        end(api);
         exchange_problem(job->ex, 503, "busy", "Too much to do at the moment. Try again later.");
     }
+}
+
+void put_job(struct json_out *out, struct api_job *job)
+{
+    json_out_key(out, "job");
+    pthread_mutex_lock(&job->mutex);
+    if (job->kind) {
+        json_out_object(out);
+        put_text(out, "kind", (struct tidings_text){job->kind, strlen(job->kind)});
+        put_text(out, "part", (struct tidings_text){job->part, strlen(job->part)});
+        put_u64(out, "done", job->done);
+        put_u64(out, "total", job->total);
+        put_i64(out, "started_at", job->started_ms);
+        json_out_end(out);
+    } else {
+        json_out_null(out);
+    }
+    pthread_mutex_unlock(&job->mutex);
 }
 
 /* ---- Verify --------------------------------------------------------------------------------- */
@@ -127,10 +178,11 @@ void run_verify(struct exchange *ex)
     if (http_request_body(ex->req).n &&
         !(arg_body(ex, members) && arg_bool(ex, "repair", &repair, &given)))
         return;
-    struct job *job = begin(ex);
+    struct job *job = begin(ex, "verify");
     if (!job)
         return;
     job->work = work_verify;
+    job->verify.progress = (struct tidings_progress){tell, &ex->api->job};
     job->put = put_verify;
     job->verify.repair = repair;
     buf_init_borrowed(&job->report, job->bytes, sizeof job->bytes);
@@ -189,15 +241,16 @@ void run_backup(struct exchange *ex)
                          "Up to 64 letters, digits, dots, - and _, and no dot in front.");
         return;
     }
-    struct job *job = begin(ex);
+    struct job *job = begin(ex, "backup");
     if (!job)
         return;
     job->work = work_backup;
+    job->backup.progress = (struct tidings_progress){tell, &ex->api->job};
     job->put = put_backup;
     snprintf(job->dest, sizeof job->dest, "%s/%.*s", dir, (int)name.n, name.p);
     job->backup.dest = job->dest;
     if (access(job->dest, F_OK) == 0) {
-        atomic_store(&ex->api->working, false);
+        end(ex->api);
         exchange_problem(ex, 409, "exists", "There is a backup of that name already.");
         return;
     }

@@ -96,6 +96,7 @@ const struct route routes[] = {
     {GET,    "/v1/events",                  "listEvents",     SERVICE, 200, prepare_events,      render_events,      NULL},
 
     {GET,    "/v1/admin/status",            "getStatus",      ADMIN, 200, NULL,                  NULL,               run_status},
+    {GET,    "/v1/admin/metrics",           "getAdminMetrics", ADMIN, 200, NULL,                 NULL,               run_metrics},
     {POST,   "/v1/admin/verify",            "verify",         ADMIN, 200, NULL,                  NULL,               run_verify},
     {POST,   "/v1/admin/backup",            "backup",         ADMIN, 201, NULL,                  NULL,               run_backup},
 
@@ -105,6 +106,8 @@ const struct route routes[] = {
     {DELETE, "/v1/admin/webhooks/{name}",       "deleteWebhook", ADMIN, 204, prepare_webhook_delete, NULL,            NULL},
     {POST,   "/v1/admin/webhooks/{name}/retry", "retryWebhook",  ADMIN, 200, prepare_webhook_retry,  render_webhook,  NULL},
 
+    {GET,    "/",                           "getConsole",     PUBLIC, 200, NULL,                 NULL,               run_console},
+    {GET,    "/assets/{name}",              "getAsset",       PUBLIC, 200, NULL,                 NULL,               run_asset},
     {GET,    "/v1/openapi.json",            "getOpenapi",     PUBLIC, 200, NULL,                 NULL,               run_openapi},
     {GET,    "/docs",                       "getDocs",        PUBLIC, 200, NULL,                 NULL,               run_docs},
     {GET,    "/healthz",                    "getHealth",      PUBLIC, 200, NULL,                 NULL,               run_healthz},

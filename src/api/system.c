@@ -89,6 +89,7 @@ void run_status(struct exchange *ex)
     put_bool(&out, "writable", !stats.read_only);
     put_word(&out, "durability", ex->api->config.durability);
     put_u64(&out, "newest_id", stats.newest_id);
+    put_job(&out, &ex->api->job);
     json_out_end(&out);
     exchange_respond(ex, 200, "application/json", buf->data, buf->len);
 }

@@ -2,7 +2,6 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 #include "tidings.h"
@@ -19,8 +18,7 @@ static const char help[] =
 
 static int run(const char *dir, const char *dest)
 {
-    struct tidings_backup backup = {.dest = dest,
-                                    .progress = isatty(STDERR_FILENO) ? stderr : NULL};
+    struct tidings_backup backup = {.dest = dest, .progress = progress_in_bytes()};
     const char *message;
     if (tidings_backup_dir(dir, &backup, &message)) {
         fprintf(stderr, "tidings: %s\n", message);

@@ -10,12 +10,15 @@ enum { IN_FLIGHT = 20000, PAGE = 10 };
 struct bench {
     struct tidings *tidings;
     const char *dir;
-    uint64_t users, followed, posts, fans, comments, samples;
+    uint64_t users, authors, followed, posts, fans, comments, samples;
     uint64_t random;
     const char *only; /* part of the name of what is to be measured; NULL is everything */
+    bool fill_only;   /* measure nothing */
 };
 
 uint64_t bench_random(struct bench *bench);
+/* The author with --fans fans, who have the ids before. */
+uint64_t bench_big(const struct bench *bench);
 uint64_t bench_user(struct bench *bench);
 
 /* Ends the program. */

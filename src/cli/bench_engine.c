@@ -23,13 +23,15 @@ static const char help[] =
     "Fills DIR, which must be new or from an earlier run with the same numbers, and times single\n"
     "operations on one thread.\n\n"
     "  --data DIR      where to put the data\n"
-    "  --users N       users, all of them authors too (100000)\n"
+    "  --users N       users (100000)\n"
+    "  --authors N     users who publish and are followed, from 1 on (all)\n"
     "  --followed N    authors each of them follows (200)\n"
     "  --posts N       posts each author publishes (10)\n"
     "  --fans N        followers of the one big author (1000000)\n"
     "  --comments N    comments on one post (100000)\n"
     "  --samples N     operations timed of each kind (20000)\n"
-    "  --only TEXT     only measurements whose name contains TEXT\n";
+    "  --only TEXT     only measurements whose name contains TEXT\n"
+    "  --fill-only     fill DIR, measure nothing\n";
 
 /* ---- Tools ---------------------------------------------------------------------------------- */
 
@@ -39,6 +41,12 @@ uint64_t bench_random(struct bench *bench)
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
     return z ^ (z >> 31);
+}
+
+uint64_t bench_big(const struct bench *bench)
+{
+    uint64_t most = bench->users > bench->authors ? bench->users : bench->authors;
+    return most + bench->fans + 1;
 }
 
 uint64_t bench_user(struct bench *bench)
@@ -189,10 +197,10 @@ static void progress(const char *what, uint64_t done, uint64_t all)
         fprintf(stderr, "\r%s %3.0f%% ", what, 100.0 * (double)done / (double)all);
 }
 
-/* Distinct authors: a step that shares no factor with the number of users visits each once. */
+/* Distinct authors: a step that shares no factor with their number visits each once. */
 static uint64_t author_of(const struct bench *bench, uint64_t user, uint64_t i)
 {
-    return 1 + (user * 7919 + (i + 1) * 104729) % bench->users;
+    return 1 + (user * 7919 + (i + 1) * 104729) % bench->authors;
 }
 
 static void fill_follows(struct bench *bench)
@@ -222,13 +230,13 @@ static void fill_fans(struct bench *bench)
 {
     struct pool *pool = pool_new();
     struct usage from = bench_usage();
-    uint64_t big = bench->users + bench->fans + 1;
+    uint64_t big = bench_big(bench);
     for (uint64_t i = 0; i < bench->fans; i++) {
         progress("fans", i, bench->fans);
         bench_submit(bench, pool,
                      (struct tidings_op){.kind = TIDINGS_OP_FOLLOW,
                                          .role = TIDINGS_ROLE_SERVICE,
-                                         .user_id = bench->users + 1 + i,
+                                         .user_id = big - bench->fans + i,
                                          .u.relation.user_id = big});
     }
     pool_free(pool);
@@ -238,7 +246,7 @@ static void fill_fans(struct bench *bench)
 static void fill_names(struct bench *bench)
 {
     struct pool *pool = pool_new();
-    for (uint64_t user = 1; user <= bench->users; user++)
+    for (uint64_t user = 1; user <= bench->authors; user++)
         bench_submit(bench, pool,
                      (struct tidings_op){.kind = TIDINGS_OP_PROFILE_SET,
                                          .user_id = user,
@@ -262,10 +270,10 @@ static void fill_posts(struct bench *bench)
 {
     struct pool *pool = pool_new();
     struct usage from = bench_usage();
-    uint64_t n = bench->users * bench->posts;
+    uint64_t n = bench->authors * bench->posts;
     for (uint64_t i = 0; i < n; i++) {
         progress("publish", i, n);
-        bench_submit(bench, pool, bench_publish(1 + (i * 104729) % bench->users));
+        bench_submit(bench, pool, bench_publish(1 + (i * 104729) % bench->authors));
     }
     pool_free(pool);
     bench_print_usage("publish, in large batches", from, n);
@@ -398,7 +406,7 @@ static struct tidings_op make_one_author(struct bench *bench, struct tidings_ans
 static struct tidings_op make_publish_big(struct bench *bench, struct tidings_answer *answer)
 {
     (void)answer;
-    return bench_publish(bench->users + bench->fans + 1);
+    return bench_publish(bench_big(bench));
 }
 
 /* Marks of random items, many in flight, so that the sync is shared and the CPU's part shows. */
@@ -509,7 +517,8 @@ static int run(struct bench *bench)
     printf("%-34s %8.1f ms\n", "open", (double)(nanoseconds(CLOCK_MONOTONIC) - from) / 1e6);
     if (!is_filled(bench))
         fill(bench);
-    measure(bench);
+    if (!bench->fill_only)
+        measure(bench);
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     printf("%-34s %8.1f MB on disk, %.1f MB resident at most (mapped pages too)\n", "in all",
@@ -522,9 +531,10 @@ int cli_bench_engine(int argc, char **argv)
 {
     static const struct option flags[] = {
         {"data", required_argument, NULL, 'd'},     {"users", required_argument, NULL, 'u'},
-        {"followed", required_argument, NULL, 'f'}, {"posts", required_argument, NULL, 'p'},
-        {"fans", required_argument, NULL, 'n'},     {"comments", required_argument, NULL, 'c'},
-        {"samples", required_argument, NULL, 's'},  {"only", required_argument, NULL, 'o'},
+        {"authors", required_argument, NULL, 'a'},  {"followed", required_argument, NULL, 'f'},
+        {"posts", required_argument, NULL, 'p'},    {"fans", required_argument, NULL, 'n'},
+        {"comments", required_argument, NULL, 'c'}, {"samples", required_argument, NULL, 's'},
+        {"only", required_argument, NULL, 'o'},     {"fill-only", no_argument, NULL, 'F'},
         {"help", no_argument, NULL, 'h'},           {0},
     };
     struct bench bench = {.users = 100000,
@@ -535,6 +545,7 @@ int cli_bench_engine(int argc, char **argv)
                           .samples = 20000};
     for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
         uint64_t *number = flag == 'u'   ? &bench.users
+                           : flag == 'a' ? &bench.authors
                            : flag == 'f' ? &bench.followed
                            : flag == 'p' ? &bench.posts
                            : flag == 'n' ? &bench.fans
@@ -549,11 +560,13 @@ int cli_bench_engine(int argc, char **argv)
             bench.dir = optarg;
         if (flag == 'o')
             bench.only = optarg;
+        bench.fill_only |= flag == 'F';
         if (number)
             *number = strtoull(optarg, NULL, 10);
     }
-    bool sane = bench.dir && bench.users > bench.followed && bench.followed && bench.posts &&
-                bench.samples && bench.comments && optind == argc;
+    bench.authors = bench.authors ? bench.authors : bench.users;
+    bool sane = bench.dir && bench.users && bench.authors >= bench.followed && bench.followed &&
+                bench.posts && bench.samples && bench.comments && optind == argc;
     if (!sane) {
         fputs(help, stderr);
         return EXIT_USAGE;

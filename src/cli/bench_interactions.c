@@ -11,7 +11,7 @@ enum { COMMENTS_PAGE = 20 };
 static uint64_t busy_post(struct bench *bench)
 {
     static uint64_t id;
-    uint64_t author = bench->users + bench->fans + 2;
+    uint64_t author = bench_big(bench) + 1;
     struct tidings_answer answer;
     struct tidings_op op = {
         .kind = TIDINGS_OP_AUTHOR_PAGE, .user_id = 1, .u.feed.author_id = author};

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 #include "tidings.h"
@@ -61,7 +60,7 @@ static int run(struct tidings_restore *restore)
 {
     const char *message;
     char when[TIME_BYTES];
-    restore->progress = isatty(STDERR_FILENO) ? stderr : NULL;
+    restore->progress = progress_in_bytes();
     if (tidings_restore(restore, &message)) {
         fprintf(stderr, "tidings: %s\n", message);
         return EXIT_BROKEN;

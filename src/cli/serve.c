@@ -149,7 +149,7 @@ static bool open_engine(struct server *server)
     tidings_options_init(&options);
     options.dir = server->config.data;
     options.settings = server->config.engine;
-    options.progress = isatty(STDERR_FILENO) ? stderr : NULL;
+    options.progress = progress_in_bytes();
     if (!strcmp(server->config.durability, "second"))
         options.durability = TIDINGS_DURABLE_SECOND;
     options.fault = log_fault;
@@ -257,20 +257,29 @@ static void stop(struct server *server)
 
 /* ---- Running -------------------------------------------------------------------------------- */
 
+/*
+ * The console is signed in by the fragment of its link, which browsers send to nobody: a service's
+ * token, so that it can act for any user, and an administrator's.
+ */
 static void print_dev_link(const struct server *server)
 {
-    enum { DAY_S = 86400 };
-    char token[JWT_MAX], service[JWT_MAX];
+    enum { DAY_S = 86400, ROLES = JWT_ROLE_ADMIN + 1 };
+    char tokens[ROLES][JWT_MAX];
     struct keys *keys = keyring_get(server->keys);
-    size_t n = jwt_sign_hs256(keys, DEMO_READER, JWT_ROLE_USER, time(NULL), DAY_S, token);
-    n = n ? jwt_sign_hs256(keys, DEMO_READER, JWT_ROLE_SERVICE, time(NULL), DAY_S, service) : 0;
+    size_t n = 1;
+    for (int role = 0; role < ROLES && n; role++)
+        n = jwt_sign_hs256(keys, DEMO_READER, (enum jwt_role)role, time(NULL), DAY_S, tokens[role]);
     keys_unref(keys);
     if (!n)
         return;
     unsigned port = http_server_port(server->http);
-    printf("Tidings is ready: http://127.0.0.1:%u/docs\n\n", port);
-    printf("For a day you are user %d:\n\n  TOKEN=%s\n\n", DEMO_READER, token);
-    printf("or, with -H 'X-User-Id: 2', whoever you like:\n\n  SERVICE=%s\n\n", service);
+    printf("Tidings is ready. The console, signed in for a day:\n\n"
+           "  http://127.0.0.1:%u/#dev=%s&admin=%s&user=%d\n\n",
+           port, tokens[JWT_ROLE_SERVICE], tokens[JWT_ROLE_ADMIN], DEMO_READER);
+    printf("The API is described at http://127.0.0.1:%u/docs. You are user %d:\n\n  TOKEN=%s\n\n",
+           port, DEMO_READER, tokens[JWT_ROLE_USER]);
+    printf("or, with -H 'X-User-Id: 2', whoever you like:\n\n  SERVICE=%s\n\n",
+           tokens[JWT_ROLE_SERVICE]);
     printf("  curl -s -H \"Authorization: Bearer $TOKEN\" http://127.0.0.1:%u/v1/inbox\n", port);
     printf("  curl -N -H \"Authorization: Bearer $TOKEN\" http://127.0.0.1:%u/v1/stream\n\n", port);
     fflush(stdout);

@@ -54,8 +54,7 @@ int cli_verify(int argc, char **argv)
         {0},
     };
     struct tidings_options options;
-    struct tidings_verify verify = {.report = stdout,
-                                    .progress = isatty(STDERR_FILENO) ? stderr : NULL};
+    struct tidings_verify verify = {.report = stdout, .progress = progress_in_rows()};
     tidings_options_init(&options);
     options.as_stored = true;
     for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;) {

@@ -91,6 +91,22 @@ void reopen_engine(void)
     open_engine();
 }
 
+static void note_progress(void *ctx, const char *part, uint64_t done, uint64_t total)
+{
+    struct told *told = ctx;
+    assert_true(*part && done <= total);
+    told->fell |= done < told->done;
+    told->times++;
+    told->done = done;
+    told->total = total;
+}
+
+struct tidings_progress progress_to(struct told *told)
+{
+    *told = (struct told){0};
+    return (struct tidings_progress){note_progress, told};
+}
+
 /* ---- Operations ------------------------------------------------------------------------------ */
 
 enum tidings_err run(struct tidings_op op)

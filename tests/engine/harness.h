@@ -33,6 +33,14 @@ enum tidings_err try_open(void);
 void close_engine(void);
 void reopen_engine(void);
 
+/* What was told of something long: how often, and the last time; falls if `done` ever fell. */
+struct told {
+    unsigned times;
+    uint64_t done, total;
+    bool fell;
+};
+struct tidings_progress progress_to(struct told *told);
+
 /* ---- Operations ------------------------------------------------------------------------------ */
 
 enum tidings_err run(struct tidings_op op);

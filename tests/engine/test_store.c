@@ -333,9 +333,12 @@ static void a_backup_can_be_opened_and_restored(void **state)
     publish(ANN, "last", "");
     uint64_t unread = badge(BOB);
     harness_path(dest, "backup");
-    struct tidings_backup backup = {.dest = dest};
+    struct told told;
+    struct tidings_backup backup = {.dest = dest, .progress = progress_to(&told)};
     assert_int_equal(tidings_backup(engine, &backup, &message), TIDINGS_OK);
     assert_int_equal(backup.batch, 1 + 2 * (1 + EDITS) + 1);
+    assert_true(told.times >= 2 && !told.fell);
+    assert_true(told.total >= backup.bytes && told.done == told.total);
     assert_int_equal(tidings_backup(engine, &backup, &message), TIDINGS_INVALID);
     assert_string_equal(message, "the target directory is not empty");
     publish(ANN, "later", "");

@@ -735,6 +735,16 @@ static void another_format_is_refused(void **state)
     assert_int_equal(verify(false), 0);
 }
 
+static void verify_tells_how_far_it_has_got(void **state)
+{
+    struct told told;
+    struct tidings_verify verify = {.progress = progress_to(&told)};
+    (void)state;
+    assert_int_equal(tidings_verify(engine, &verify), TIDINGS_OK);
+    assert_true(told.times >= 2 && !told.fell);
+    assert_true(told.total >= POSTS && told.done == told.total);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -786,6 +796,7 @@ int main(void)
         TEST(damage_in_one_users_rows_does_not_stop_another),
         TEST(one_damaged_call_does_not_spoil_its_batch),
         TEST(another_format_is_refused),
+        TEST(verify_tells_how_far_it_has_got),
     };
 #undef TEST
     return RUN_TESTS(tests);

@@ -118,7 +118,7 @@ BAD_IDS = ["0", "-1", "+1", "01", "1.0", "1e3", "x", "9007199254740992", "9" * 3
            "1;2", "0x10", "%EF%BC%91", "null"]
 
 
-@pytest.mark.parametrize("route", [r for r in routes() if "{" in r["path"]], ids=lambda r: r["operation"])
+@pytest.mark.parametrize("route", [r for r in routes() if "id}" in r["path"]], ids=lambda r: r["operation"])
 def test_ids_in_paths(server, route):
     ann = server.user()
     field = route["path"].split("{")[1].split("}")[0]
@@ -181,7 +181,7 @@ def test_malformed_queries(server, query):
 
 def test_strange_paths_are_not_found(server):
     ann = server.user()
-    for path in ("/", "/v1", "/v1/", "/v2/inbox", "/v1/inbox/", "/v1//inbox", "/V1/inbox", "/v1/inbox%2Fbadge",
+    for path in ("/v1", "/v1/", "/v2/inbox", "/v1/inbox/", "/v1//inbox", "/V1/inbox", "/v1/inbox%2Fbadge",
                  "/v1/../healthz", "/./healthz", "/v1/posts/", "/v1/posts/5/", "/v1/posts//open", "/healthz/x",
                  "/v1/posts/5/open/x", "/docs/", "/favicon.ico", "/v1/" + "x" * 3000):
         assert ann.send("GET", path).status == 404, path

@@ -6,7 +6,7 @@ import threading
 import time
 
 from support.client import Client, connect, exchange, read_answers
-from support.metrics import scrape
+from support.metrics import Metrics, scrape
 from support.server import tidings, wait_until
 
 
@@ -92,6 +92,17 @@ def test_metrics_parse_and_count_exactly_what_was_sent(make_server):
     again = scrape(server)
     assert again.get("tidings_requests_total", operation="getBadge", status="200") == 8
     assert again.get("tidings_requests_total", operation="getMetrics", status="200") == 1
+
+
+def test_admins_read_the_same_metrics_with_their_token(server):
+    """For the console, behind a front that keeps /metrics to itself."""
+    answer = server.admin().send("GET", "/v1/admin/metrics")
+    assert answer.status == 200 and answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    theirs = Metrics(answer.body.decode())
+    assert theirs.types == scrape(server).types
+    assert server.user().send("GET", "/v1/admin/metrics").status == 403
+    with server.client() as client:
+        assert client.request("GET", "/v1/admin/metrics").status == 401
 
 
 def test_counters_never_fall(make_server):
@@ -180,6 +191,41 @@ def test_two_verifications_at_once(server):
     for thread in threads:
         thread.join()
     assert 200 in statuses and set(statuses) <= {200, 503}
+
+
+def test_the_status_tells_how_far_a_job_has_got(make_server):
+    """It takes but a moment here, so it is started again and again until it is caught at work."""
+    server = make_server()
+    ann = server.user()
+    for _ in range(300):
+        ann.publish()
+    stop = threading.Event()
+
+    def verify():
+        admin = server.admin()
+        while not stop.is_set():
+            admin.post("/admin/verify")
+
+    admin = server.admin()
+    assert admin.get("/admin/status")["job"] is None
+    thread = threading.Thread(target=verify)
+    thread.start()
+    try:
+        seen = []
+
+        def caught():
+            job = admin.get("/admin/status")["job"]
+            if job:
+                assert job["kind"] == "verify" and job["done"] <= job["total"]
+                assert abs(job["started_at"] - time.time() * 1000) < 60_000
+                seen.append(job)
+            return job and job["part"] and job["total"] >= 300
+
+        wait_until(caught, "a verify at work")
+    finally:
+        stop.set()
+        thread.join()
+    assert admin.get("/admin/status")["job"] is None
 
 
 # ---- The log ------------------------------------------------------------------------------------

@@ -94,10 +94,10 @@ static enum tidings_err copy_one(struct copying *copying, const char *from_dir, 
     struct stat stat;
     if (!path_join(from, from_dir, name) || !path_join(to, to_dir, name))
         return TIDINGS_IO;
-    enum tidings_err err = file_copy(from, to, n, crc, NULL);
+    copying->progress.before = copying->done;
+    enum tidings_err err = file_copy(from, to, n, crc, &copying->progress);
     if (!err && !lstat(to, &stat))
         copying->done += (uint64_t)stat.st_size;
-    progress_tell(&copying->progress, copying->done);
     return err;
 }
 

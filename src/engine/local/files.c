@@ -26,26 +26,22 @@ static int64_t now_ms(void)
 
 static void tell(struct progress *progress, uint64_t done)
 {
-    enum { MIB = 1 << 20 };
-    fprintf(progress->to, "\r%s: %" PRIu64 " of %" PRIu64 " MiB", progress->what, done / MIB,
-            progress->total / MIB);
-    fflush(progress->to);
+    progress->to.tell(progress->to.ctx, progress->what,
+                      done < progress->total ? done : progress->total, progress->total);
 }
 
 void progress_tell(struct progress *progress, uint64_t done)
 {
-    if (!progress || !progress->to || now_ms() - progress->last_ms < TELL_EVERY_MS)
+    if (!progress || !progress->to.tell || now_ms() - progress->last_ms < TELL_EVERY_MS)
         return;
     progress->last_ms = now_ms();
-    tell(progress, done);
+    tell(progress, progress->before + done);
 }
 
 void progress_end(struct progress *progress)
 {
-    if (!progress || !progress->to)
-        return;
-    tell(progress, progress->total);
-    fputc('\n', progress->to);
+    if (progress && progress->to.tell)
+        tell(progress, progress->total);
 }
 
 /* ---- Names ---------------------------------------------------------------------------------- */

@@ -11,16 +11,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "tidings.h"
 
 enum { PATH_BYTES = 4096 };
 
-/* A line that is rewritten as it goes on, at most a few times a second; `to` may be NULL. */
+/* Tells whoever wants to know, at most a few times a second. */
 struct progress {
-    FILE *to;
+    struct tidings_progress to;
     const char *what;
+    uint64_t before; /* done before what is told */
     uint64_t total;
     const _Atomic bool *cancel; /* ends a copy, with errno ECANCELED; may be NULL */
     int64_t last_ms;

@@ -196,7 +196,7 @@ enum tidings_err image_replay(struct kv *kv, struct image_job *job)
     };
     struct redo_scan scan = {
         .dir = job->log_dir, .id = job->id, .visit = replay_record, .ctx = &replay};
-    replay.progress.total = job->progress ? log_bytes(job->log_dir) : 0;
+    replay.progress.total = job->progress.tell ? log_bytes(job->log_dir) : 0;
     enum tidings_err err;
     do { /* once more, from what was committed on, if all it lacks is a larger map */
         replay.err = TIDINGS_OK;

@@ -30,14 +30,14 @@ enum tidings_err base_list(const char *dir, struct base **bases, size_t *n);
 struct image_job {
     const char *log_dir;
     const char *base_dir;
-    const uint8_t *id;          /* of the log; NULL: whatever it is */
-    const char *path;           /* the file to make */
-    size_t map_bytes;           /* what it may grow to */
-    uint64_t number;            /* not beyond this batch */
-    int64_t time_ms;            /* not beyond this time */
-    bool for_good;              /* a base image: synced, with its checksum */
-    bool salvage;               /* a damaged log is used up to the damage */
-    FILE *progress;             /* may be NULL */
+    const uint8_t *id; /* of the log; NULL: whatever it is */
+    const char *path;  /* the file to make */
+    size_t map_bytes;  /* what it may grow to */
+    uint64_t number;   /* not beyond this batch */
+    int64_t time_ms;   /* not beyond this time */
+    bool for_good;     /* a base image: synced, with its checksum */
+    bool salvage;      /* a damaged log is used up to the damage */
+    struct tidings_progress progress;
     const _Atomic bool *cancel; /* when it becomes true it ends with CLOSED; may be NULL */
     struct base made;           /* out */
     struct redo_end end;        /* out: where the log ends; the image if it stopped before */

@@ -330,10 +330,11 @@ enum tidings_err kv_begin(struct kv *kv, struct kv_txn *txn)
     }
     kv->used = kv_used_bytes(kv);
     buf_clear(&kv->changes);
+    *txn = (struct kv_txn){.kv = kv, .writing = true, .applied = kv->applied};
     int rc = mdb_txn_begin(kv->env, NULL, 0, &handle);
     if (rc)
         return translate(rc);
-    *txn = (struct kv_txn){.kv = kv, .handle = handle, .writing = true, .applied = kv->applied};
+    txn->handle = handle;
     return TIDINGS_OK;
 }
 
@@ -503,6 +504,12 @@ bool kv_get(struct kv_txn *txn, enum table table, const struct key *key, struct 
     }
     *value = bytes_of(&v);
     return true;
+}
+
+uint64_t kv_rows(struct kv_txn *txn, enum table table)
+{
+    MDB_stat stat;
+    return mdb_stat(txn->handle, txn->kv->dbi[table], &stat) ? 0 : stat.ms_entries;
 }
 
 static inline bool scan(struct kv_txn *txn, enum table table, MDB_cursor_op op, MDB_val *k,

@@ -127,6 +127,9 @@ void kv_reader_release(struct kv_txn *txn);
 /* Whether the key is there, and its value. */
 bool kv_get(struct kv_txn *txn, enum table table, const struct key *key, struct bytes *value);
 
+/* How many rows a table has. */
+uint64_t kv_rows(struct kv_txn *txn, enum table table);
+
 /* Moves the table's scanner to the first key >= `from` (kv_seek), the last key < `from`
  * (kv_seek_below), or one on or back. False past either end. A put or delete in the same table
  * leaves the scanner undefined until the next seek. */

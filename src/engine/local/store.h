@@ -20,7 +20,7 @@ struct store_options {
     const char *dir;
     const struct tidings_settings *settings;
     bool each_second;
-    FILE *progress;
+    struct tidings_progress progress;
     void (*pause)(void *ctx); /* see kv_options */
     void (*resume)(void *ctx);
     void *ctx;

@@ -24,7 +24,7 @@
 #include "engine/local/tie.h"
 #include "engine/local/verify.h"
 
-enum { PROGRESS_ROWS = 1 << 17 };
+enum { STEPS_UNTOLD = 1024 };
 
 /* ---- Findings ------------------------------------------------------------------------------- */
 
@@ -63,7 +63,7 @@ void verify_mend_delete(struct check *check, enum table table, const struct key 
 
 void verify_step(struct check *check)
 {
-    uint64_t n = ++check->out->checked;
+    check->out->checked++;
     arena_clear(check->view->scratch);
     /* Damage is what we are looking for: note it and go on. */
     if (check->view->txn->err == TIDINGS_CORRUPT) {
@@ -74,10 +74,29 @@ void verify_step(struct check *check)
         check->last_mend = check->row_mend;
     }
     check->row_mend = check->last_mend;
-    if (check->out->progress && n % PROGRESS_ROWS == 0) {
-        fprintf(check->out->progress, "\r%" PRIu64 " rows, at %-10s", n, check->part);
-        fflush(check->out->progress);
-    }
+    if (check->part_steps < check->part_rows)
+        check->part_steps++;
+    if (check->part_steps % STEPS_UNTOLD == 0)
+        progress_tell(&check->progress, check->part_steps);
+}
+
+void verify_part(struct check *check, const char *part, enum table table)
+{
+    check->part = check->progress.what = part;
+    check->progress.before += check->part_rows;
+    check->part_rows = kv_rows(check->view->txn, table);
+    check->part_steps = 0;
+    progress_tell(&check->progress, 0);
+}
+
+/* Every table is passed through once, and four of them are by the parts that count. */
+static uint64_t rows_of_all_parts(struct kv_txn *txn)
+{
+    uint64_t rows =
+        kv_rows(txn, TABLE_POST) + kv_rows(txn, TABLE_TARGET) + 2 * kv_rows(txn, TABLE_USER);
+    for (enum table table = 0; table < TABLE_COUNT; table++)
+        rows += kv_rows(txn, table);
+    return rows;
 }
 
 void verify_each_row(struct check *check, enum table table,
@@ -424,12 +443,12 @@ static void check_everything(struct check *check)
         {"webhooks", TABLE_WEBHOOK, check_webhook},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        check->part = parts[i].part;
+        verify_part(check, parts[i].part, parts[i].table);
         verify_each_row(check, parts[i].table, parts[i].visit);
     }
     verify_interactions(check);
     verify_stories(check);
-    check->part = "counters";
+    verify_part(check, "counters", TABLE_USER);
     check_users(check);
 }
 
@@ -468,6 +487,8 @@ enum tidings_err local_verify(struct engine *engine, struct tidings_verify *out)
     enum tidings_err err = snapshot_take(local, NULL, &snapshot);
     if (!err) {
         struct check check = {.view = &snapshot->view, .out = out};
+        check.progress.to = out->progress;
+        check.progress.total = rows_of_all_parts(&snapshot->txn);
         arena_init(&check.notes, SCRATCH_MEMORY_MAX);
         check.last_mend = check.row_mend = &check.mends;
         check_everything(&check);
@@ -478,8 +499,7 @@ enum tidings_err local_verify(struct engine *engine, struct tidings_verify *out)
             err = write_mends(local, &check, now_ms);
         arena_release(&check.notes);
         free(check.tallies.at);
-        if (out->progress)
-            fprintf(out->progress, "\r%-40s\r", "");
+        progress_end(&check.progress);
     }
     pthread_mutex_unlock(&local->writer.turn);
     return err;

@@ -3,6 +3,7 @@
 #ifndef LOCAL_VERIFY_H
 #define LOCAL_VERIFY_H
 
+#include "engine/local/files.h"
 #include "engine/local/view.h"
 
 /* A row to be written, or deleted where p is NULL. */
@@ -47,7 +48,12 @@ struct check {
     struct mend **row_mend; /* where the first one of the row under way goes */
     struct tallies tallies;
     const char *part;
+    struct progress progress;
+    uint64_t part_rows, part_steps; /* of the part under way: as many as it may look at; so far */
 };
+
+/* Goes on with another part, which passes once through that table. */
+void verify_part(struct check *check, const char *part, enum table table);
 
 /* Reports a difference. */
 void verify_differ(struct check *check, const char *format, ...)

@@ -381,11 +381,11 @@ static void check_hot(struct check *check, struct bytes key, struct bytes value)
 
 void verify_interactions(struct check *check)
 {
-    check->part = "comments";
+    verify_part(check, "comments", TABLE_TARGET);
     verify_tally_reactors(check);
     check_comments(check);
-    check->part = "counts";
+    verify_part(check, "counts", TABLE_POST);
     verify_each_row(check, TABLE_POST, check_post);
-    check->part = "hot lists";
+    verify_part(check, "hot lists", TABLE_HOT);
     verify_each_row(check, TABLE_HOT, check_hot);
 }

@@ -424,9 +424,9 @@ void verify_stories(struct check *check)
         {"subscribers", TABLE_SUBSCRIBER, check_subscriber},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        check->part = parts[i].part;
+        verify_part(check, parts[i].part, parts[i].table);
         verify_each_row(check, parts[i].table, parts[i].visit);
     }
-    check->part = "shelves";
+    verify_part(check, "shelves", TABLE_USER);
     check_shelves(check);
 }

@@ -1,0 +1,1 @@
+"""What `make bench` runs: one module a measurement, services it starts itself, and the report."""

@@ -1,0 +1,41 @@
+// `serve --dev`: the link that it prints, and walking about as whoever one likes.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { eventually } from "./support/browser.mjs";
+import { stage } from "./support/stage.mjs";
+
+const { server, window: fresh } = stage({ dev: true });
+
+test("the link signs in, hides its tokens, and one may act as another", async () => {
+    const window = await fresh();
+    await window.page.goto(server.link);
+    await window.online();
+    const who = () => window.page.locator(".who strong").innerText();
+    await eventually(who, "Robin");
+    assert.doesNotMatch(window.page.url(), /dev=|ey/, "no token in the address");
+    assert.equal(await window.page.evaluate(() => history.length), 2, "nor in the history");
+
+    await window.page.selectOption("#act-as", { label: "Ann" });
+    await eventually(who, "Ann");
+    await window.online();
+
+    // A second window, as Robin: what Ann writes here comes there.
+    const robin = await fresh();
+    await robin.page.goto(server.link);
+    await robin.online();
+    await robin.row(await newest(robin)).waitFor();
+    const before = await robin.badge();
+    await window.page.click("[data-nav=write]");
+    await window.page.fill("#write-title", "Hello from Ann");
+    await window.page.getByRole("button", { name: "Publish" }).click();
+    await eventually(() => robin.badge(), before + 1);
+    await robin.sees("Hello from Ann");
+
+    await window.page.locator("details summary", { hasText: "Another user id" }).click();
+    await window.page.fill("#act-as-id", "4242");
+    await window.page.getByRole("button", { name: "Switch" }).click();
+    await eventually(who, "User 4242");
+    await eventually(() => window.badge(), 0);
+});
+
+const newest = (window) => window.page.locator("main [data-row]").first().getAttribute("data-post");

@@ -1,0 +1,148 @@
+// Around the pages: signing in, languages, colours, a phone, and a server that goes away and comes back.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { eventually } from "./support/browser.mjs";
+import { stage } from "./support/stage.mjs";
+
+const { server, users, open, window: fresh } = stage();
+
+test("sign in with a token and out again; what is no token is refused", async () => {
+    const [user] = users(1);
+    await server.name(user, "Robin");
+    const window = await fresh();
+    await window.page.goto(server.origin);
+    await window.page.fill("#token", "not a token");
+    await window.page.getByRole("button", { name: "Sign in" }).click();
+    await window.sees("This is not a token, or it has expired.");
+
+    // It looks like one; the server knows better.
+    const [head, body] = server.token(user).split(".");
+    await window.page.fill("#token", `${head}.${body}.AAAA`);
+    await window.page.getByRole("button", { name: "Sign in" }).click();
+    await window.page.waitForSelector(".toast.error");
+    await window.page.waitForSelector("main.sign-in");
+
+    await window.signIn(user);
+    await eventually(() => window.page.locator(".who strong").innerText(), "Robin");
+    assert.equal(await window.page.locator("[data-nav=operator]").count(), 0, "not for users");
+    assert.equal(await window.page.locator("#act-as-id").count(), 0, "nor acting for others");
+    await window.page.reload();
+    await window.online();
+    await window.page.getByRole("button", { name: "Sign out" }).click();
+    await window.page.waitForSelector("main.sign-in");
+    assert.equal(await window.page.evaluate(() => sessionStorage.getItem("tidings.session")), null);
+});
+
+test("Chinese and English can be switched, and the choice stays", async () => {
+    const [user, author] = users(2);
+    await server.follow(user, author);
+    const gone = await server.publish(author, "Soon gone");
+    await server.call(author, "DELETE", `/v1/posts/${gone.id}`);
+    const window = await open(user);
+    const heading = () => window.page.locator("main h1").innerText();
+    await eventually(heading, "Inbox");
+    await window.page.getByText("中文", { exact: true }).click();
+    await eventually(heading, "收件箱");
+    await eventually(() => window.page.title(), "收件箱 · Tidings");
+    assert.equal(await window.page.evaluate(() => document.documentElement.lang), "zh-CN");
+    await eventually(() => window.row(gone.id).locator(".notice").innerText(), "该笔记已被作者删除");
+    await window.page.reload();
+    await eventually(heading, "收件箱");
+    await window.page.getByText("English", { exact: true }).click();
+    await eventually(heading, "Inbox");
+    await eventually(() => window.row(gone.id).locator(".notice").innerText(), "This post was deleted by its author.");
+
+    const chinese = await fresh({ locale: "zh-CN" });
+    await chinese.page.goto(server.origin);
+    await eventually(() => chinese.page.locator("h1").innerText(), "登录");
+});
+
+test("light and dark: as the system has it, or as one chooses, and the choice stays", async () => {
+    const [user] = users(1);
+    const window = await open(user, { colorScheme: "dark" });
+    const isDark = () =>
+        window.page.evaluate(() => {
+            const [r, g, b] = getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number);
+            return r + g + b < 3 * 128;
+        });
+    assert.equal(await isDark(), true);
+    await window.page.emulateMedia({ colorScheme: "light" });
+    await eventually(isDark, false);
+    await window.page.getByText("Dark", { exact: true }).click();
+    await eventually(isDark, true);
+    await window.page.reload();
+    await window.online();
+    assert.equal(await isDark(), true);
+    await window.page.getByText("Light", { exact: true }).click();
+    await window.page.emulateMedia({ colorScheme: "dark" });
+    await eventually(isDark, false);
+});
+
+test("a phone of 360 × 740: nothing is wider than the screen, and all can be reached", async () => {
+    const [user, author] = users(2);
+    await server.name(author, "A name that is quite long for a small screen, isn't it");
+    await server.follow(user, author);
+    const word = "Donaudampfschifffahrtsgesellschaftskapitän".repeat(3);
+    const post = await server.publish(author, word, `${word} ${word}`);
+    let parent = 0;
+    for (let depth = 0; depth < 6; depth++) parent = (await server.comment(author, post.id, word, parent)).id;
+    const story = await server.publish(author, word, word, "story");
+    await server.scene(author, story.id, word, [word]);
+
+    const window = await open(user, { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
+    await eventually(() => window.badge(), 2);
+    const bar = await window.page.locator("[data-nav=inbox]").boundingBox();
+    assert.ok(bar.y + bar.height > 600, "the navigation is at the foot");
+
+    const places = {
+        "#/inbox": "main [data-row]",
+        [`#/post/${post.id}`]: ".thread .thread .comment",
+        [`#/user/${author}`]: ".person",
+        "#/hot": "main [data-row]",
+        "#/history": "main [data-row]",
+        "#/stories": "main [data-row]",
+        [`#/story/${story.id}`]: "[data-read-on]",
+        "#/notifications": ".settings",
+        "#/write": "#write-title",
+        "#/profile": "#profile-name",
+    };
+    for (const [place, mark] of Object.entries(places)) {
+        await window.go(place);
+        await window.page.locator(mark).first().waitFor();
+        await eventually(() => window.fits(), true, `${place} is too wide`);
+    }
+    await window.page.locator("button.more").tap();
+    await window.page.locator("[data-nav=history]").tap();
+    await eventually(() => window.page.locator("main h1").innerText(), "History");
+    assert.equal(await window.page.locator("button.more").getAttribute("aria-expanded"), "false");
+});
+
+test("the server dies and comes back: one is told, nothing is lost, and the counts are right again", async () => {
+    const [user, author] = users(2);
+    await server.follow(user, author);
+    const first = await server.publish(author, "Before");
+    const window = await open(user);
+    await eventually(() => window.badge(), 1);
+
+    await server.stop("SIGKILL");
+    await window.sees("The server cannot be reached. Trying again …");
+    await window.row(first.id).locator("[data-mark]").click();
+    await window.page.waitForSelector(".toast.error");
+    await eventually(() => window.rowState(first.id), "unread");
+    assert.equal(await window.badge(), 1);
+
+    await server.start();
+    const second = await server.publish(author, "While nobody listened");
+    await server.call(user, "POST", "/v1/inbox/mark-read", { post_ids: [first.id] });
+    const third = await server.publish(author, "And another");
+    await window.online();
+    await eventually(() => window.badge(), 2);
+    await eventually(() => window.rowState(first.id), "read");
+    await eventually(() => window.rowState(second.id), "unread");
+    await eventually(() => window.rowState(third.id), "unread");
+    await eventually(() => window.page.locator(".connection").innerText(), "");
+
+    // And the stream is alive.
+    await server.publish(author, "Live again");
+    await eventually(() => window.badge(), 3);
+});

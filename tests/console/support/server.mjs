@@ -1,0 +1,126 @@
+// A real `tidings serve` in a directory of its own, on a free port, and calls to it as any user.
+import { spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
+const program = process.env.TIDINGS_BIN ?? join(root, "build/tidings");
+const SECRET = "a secret of the console's tests, 32 bytes and more";
+const START_MS = 30_000;
+
+const generous = ["--follow-burst", "100000", "--react-burst", "100000", "--comment-burst", "100000"];
+
+export class Server {
+    #child = null;
+    #dir = mkdtempSync(join(tmpdir(), "tidings-console-"));
+    #tokens = new Map();
+    #log = "";
+    port = 0;
+    /** What `serve --dev` printed; empty without it. */
+    link = "";
+
+    constructor({ dev = false } = {}) {
+        this.dev = dev;
+    }
+
+    get origin() {
+        return `http://127.0.0.1:${this.port}`;
+    }
+
+    get backups() {
+        return join(this.#dir, "backups");
+    }
+
+    /** Starts it, again on the same port if it ran before. */
+    async start() {
+        const args = ["serve", "--data", join(this.#dir, "data"), "--backup-dir", this.backups, ...generous];
+        const child = spawn(program, [...args, "--listen", `127.0.0.1:${this.port}`, ...(this.dev ? ["--dev"] : [])], {
+            env: { ...process.env, TIDINGS_JWT_SECRET: SECRET },
+            stdio: ["ignore", "pipe", "pipe"],
+        });
+        this.#child = child;
+        let out = "";
+        await new Promise((done, fail) => {
+            const timer = setTimeout(() => fail(new Error(`no server after ${START_MS} ms:\n${this.#log}`)), START_MS);
+            const look = () => {
+                const port = /listening on port (\d+)/.exec(this.#log)?.[1];
+                const link = /http:\S+#dev=\S+/.exec(out)?.[0];
+                if (!port || (this.dev && !link)) return;
+                this.port = Number(port);
+                this.link = link ?? "";
+                clearTimeout(timer);
+                done();
+            };
+            child.stdout.on("data", (data) => ((out += data), look()));
+            child.stderr.on("data", (data) => ((this.#log += data), look()));
+            child.on("error", fail);
+            child.on("exit", (code) => fail(new Error(`the server ended with ${code}:\n${this.#log}`)));
+        });
+        return this;
+    }
+
+    /** Ends it, by its own pid; SIGKILL as a power failure would. */
+    async stop(signal = "SIGTERM") {
+        const child = this.#child;
+        this.#child = null;
+        if (!child || child.exitCode !== null) return;
+        const ended = new Promise((done) => child.once("exit", done));
+        child.kill(signal);
+        await ended;
+    }
+
+    async close() {
+        await this.stop();
+        rmSync(this.#dir, { recursive: true, force: true });
+    }
+
+    token(user, role = "user") {
+        const key = `${role} ${user}`;
+        if (!this.#tokens.has(key)) {
+            const made = spawnSync(program, ["token", "--user", String(user), "--role", role], {
+                env: { ...process.env, TIDINGS_JWT_SECRET: SECRET },
+                encoding: "utf8",
+            });
+            if (made.status !== 0) throw new Error(`tidings token: ${made.stderr}`);
+            this.#tokens.set(key, made.stdout.trim());
+        }
+        return this.#tokens.get(key);
+    }
+
+    /** A call that must work; the answer. */
+    async call(user, method, path, body, role = "user") {
+        const answer = await fetch(`${this.origin}${path}`, {
+            method,
+            headers: { Authorization: `Bearer ${this.token(user, role)}`, "Content-Type": "application/json" },
+            ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        });
+        const text = await answer.text();
+        if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+        return text ? JSON.parse(text) : null;
+    }
+
+    /* ---- What tests begin with ----------------------------------------------------------------- */
+
+    name(user, name, avatar = "") {
+        return this.call(user, "PUT", "/v1/users/me", { name, avatar });
+    }
+
+    follow(fan, author) {
+        return this.call(fan, "POST", "/v1/relation/follow", { user_id: author });
+    }
+
+    publish(author, title, body = "A text.", kind = "note") {
+        return this.call(author, "POST", "/v1/posts", { kind, title, body });
+    }
+
+    comment(user, post, body, parent) {
+        const answer = parent ? { parent_id: parent } : {};
+        return this.call(user, "POST", `/v1/posts/${post}/comments`, { body, ...answer });
+    }
+
+    scene(author, story, title, messages) {
+        return this.call(author, "POST", `/v1/stories/${story}/scenes`, { title, messages });
+    }
+}

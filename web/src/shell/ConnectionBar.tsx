@@ -1,0 +1,12 @@
+import { t } from "../i18n";
+import { connection } from "../state/live";
+
+/** Says it when the stream is broken; always there, so that a screen reader notices. */
+export function ConnectionBar() {
+    const offline = connection.value === "offline";
+    return (
+        <div class={offline ? "connection offline" : "connection"} role="status" data-connection={connection.value}>
+            {offline ? t("connection.offline") : ""}
+        </div>
+    );
+}

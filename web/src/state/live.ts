@@ -1,0 +1,165 @@
+/**
+ * The stream of the acting user: opened while somebody is signed in, opened again with growing pauses
+ * when it breaks, from the last event seen. Pages listen with `onLive` (or the hook `useLive`).
+ *
+ *   badge, unread     what the server counts; `badge` and `bell` always hold the latest
+ *   post              a followed author published
+ *   notification      a scene came out in a story that the user subscribes to
+ *   refreshed         the stream stands again after a break: look again
+ */
+import { effect, signal, untracked } from "@preact/signals";
+import { call, requestHeaders } from "../api/client";
+import { problemOf } from "../api/problem";
+import { readEvents, type SseEvent } from "../api/sse";
+import type { BadgeEvent, NotificationEvent, PostEvent, UnreadEvent } from "../api/types";
+import { isSignedIn, me, signOut } from "./session";
+import { complain } from "./toasts";
+
+export interface LiveEvents {
+    badge: BadgeEvent;
+    post: PostEvent;
+    notification: NotificationEvent;
+    unread: UnreadEvent;
+    refreshed: null;
+}
+
+export type Connection = "connecting" | "online" | "offline";
+
+/** Unread posts; null until known. */
+export const badge = signal<number | null>(null);
+/** Unread notifications; null until known. */
+export const bell = signal<number | null>(null);
+export const connection = signal<Connection>("connecting");
+
+type Listener = (name: keyof LiveEvents, data: LiveEvents[keyof LiveEvents]) => void;
+const listeners = new Set<Listener>();
+
+export function onLive<N extends keyof LiveEvents>(name: N, run: (data: LiveEvents[N]) => void): () => void {
+    const listener: Listener = (given, data) => {
+        if (given === name) run(data as LiveEvents[N]);
+    };
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+}
+
+function emit<N extends keyof LiveEvents>(name: N, data: LiveEvents[N]): void {
+    for (const listener of [...listeners]) listener(name, data);
+}
+
+function take(event: SseEvent): void {
+    switch (event.name) {
+        case "badge": {
+            const data = JSON.parse(event.data) as BadgeEvent;
+            badge.value = data.total;
+            return emit("badge", data);
+        }
+        case "unread": {
+            const data = JSON.parse(event.data) as UnreadEvent;
+            bell.value = data.notifications;
+            return emit("unread", data);
+        }
+        case "notification": {
+            const data = JSON.parse(event.data) as NotificationEvent;
+            bell.value = data.unread;
+            return emit("notification", data);
+        }
+        case "post":
+            return emit("post", JSON.parse(event.data) as PostEvent);
+        default:
+            return undefined;
+    }
+}
+
+/** The stream tells of notifications only when their number changes. */
+async function countBell(): Promise<void> {
+    const user = me.value;
+    try {
+        const page = await call("get", "/v1/notifications", { query: { limit: 1 } });
+        if (me.value === user) bell.value = page.unread;
+    } catch {
+        // the next event tells
+    }
+}
+
+const PAUSE_FIRST_MS = 500;
+const PAUSE_MOST_MS = 15000;
+/** Two heartbeats and a half without a byte: the connection is dead, though nobody said so. */
+const SILENCE_MS = 40000;
+
+/** One life of the stream, until it breaks. True if it stood. */
+async function follow(lastId: { value: string | null }, stop: AbortSignal, again: boolean): Promise<boolean> {
+    const silent = new AbortController();
+    let timer = setTimeout(() => silent.abort(), SILENCE_MS);
+    const cancel = () => silent.abort();
+    stop.addEventListener("abort", cancel);
+    try {
+        const headers = requestHeaders();
+        if (lastId.value) headers["Last-Event-ID"] = lastId.value;
+        const answer = await fetch("/v1/stream", { headers, signal: silent.signal, cache: "no-store" });
+        if (answer.status === 401) {
+            complain(await problemOf(answer));
+            signOut();
+            return false;
+        }
+        if (!answer.ok || !answer.body) return false;
+        connection.value = "online";
+        void countBell();
+        if (again) emit("refreshed", null);
+        for await (const event of readEvents(answer.body)) {
+            clearTimeout(timer);
+            timer = setTimeout(() => silent.abort(), SILENCE_MS);
+            if (event === "heartbeat") continue;
+            if (event.id) lastId.value = event.id;
+            take(event);
+        }
+        return true;
+    } catch {
+        return connection.value === "online";
+    } finally {
+        clearTimeout(timer);
+        stop.removeEventListener("abort", cancel);
+    }
+}
+
+function pause(ms: number, stop: AbortSignal): Promise<void> {
+    return new Promise((done) => {
+        const timer = setTimeout(end, ms);
+        function end() {
+            clearTimeout(timer);
+            removeEventListener("online", end);
+            stop.removeEventListener("abort", end);
+            done();
+        }
+        addEventListener("online", end);
+        stop.addEventListener("abort", end);
+    });
+}
+
+async function keepFollowing(stop: AbortSignal): Promise<void> {
+    const lastId = { value: null as string | null };
+    let wait = PAUSE_FIRST_MS;
+    for (let again = false; !stop.aborted; again = true) {
+        const stood = await follow(lastId, stop, again);
+        if (stop.aborted) return;
+        connection.value = "offline";
+        wait = stood ? PAUSE_FIRST_MS : Math.min(wait * 2, PAUSE_MOST_MS);
+        await pause(wait * (0.75 + Math.random() / 2), stop);
+    }
+}
+
+/** For ever: a stream for whoever is signed in. */
+export function startLive(): void {
+    let stop: AbortController | null = null;
+    effect(() => {
+        const user = isSignedIn.value ? me.value : 0;
+        stop?.abort();
+        stop = null;
+        badge.value = null;
+        bell.value = null;
+        connection.value = "connecting";
+        if (!user) return;
+        stop = new AbortController();
+        const signal = stop.signal;
+        untracked(() => void keepFollowing(signal));
+    });
+}
