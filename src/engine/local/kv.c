@@ -181,7 +181,7 @@ static int take_room(struct kv *kv, uint64_t upto)
 
 static enum tidings_err read_applied(struct kv *kv)
 {
-    struct kv_txn txn = {.kv = kv};
+    struct kv_txn txn;
     struct key key = key_meta("applied");
     struct bytes value;
     enum tidings_err err = kv_begin(kv, &txn);
