@@ -8,7 +8,7 @@
 #include "api/internal.h"
 #include "base/log.h"
 
-enum { TOKENS_REMEMBERED = 4096, ANSWER_MAX = 16 << 20 };
+enum { TOKENS_REMEMBERED = 65536, ANSWER_MAX = 16 << 20 };
 
 static bool loop_init(struct api *api, unsigned index)
 {

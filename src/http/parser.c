@@ -195,14 +195,28 @@ static enum http_refusal split_head(struct reading *reading, size_t n)
 
 /* ---- Judging the parts --------------------------------------------------------------------- */
 
+/* Whether one of eight bytes is a control character, or maybe: a byte above 0x7f counts too, for what is below it. */
+static bool has_control(const char *bytes)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    uint64_t below_space = word - ones * 0x20, del = (word ^ (ones * 0x7f)) - ones;
+    return (below_space | del | word) & (ones * 0x80);
+}
+
 /* No control character but TAB, and CR only before LF: the scan saw that no LF is without its CR.
  */
 static bool is_clean(const char *bytes, size_t n)
 {
-    size_t crs = 0, lfs = 0;
+    size_t crs = 0, lfs = 0, i = 0;
     bool bad = false;
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)bytes[i];
+    while (i < n) {
+        if (n - i >= 8 && !has_control(bytes + i)) {
+            i += 8;
+            continue;
+        }
+        unsigned char c = (unsigned char)bytes[i++];
         crs += c == '\r';
         lfs += c == '\n';
         bad |= (c < 0x20 && c != '\t' && c != '\r' && c != '\n') || c == 0x7f;

@@ -121,6 +121,7 @@ static enum tidings_err local_backup(struct engine *engine, struct tidings_backu
 static void release(struct local *local)
 {
     readers_release(&local->readers);
+    recent_free(local->recent);
     heads_free(local->heads);
     store_close(local->store);
     free(local);
@@ -169,7 +170,8 @@ static enum tidings_err start(struct local *local, const struct tidings_options 
         .ctx = &local->readers,
     };
     local->heads = heads_new();
-    if (!local->heads)
+    local->recent = recent_new(local->settings.recent_mb << 20);
+    if (!local->heads || !local->recent)
         return TIDINGS_NO_MEMORY;
     enum tidings_err err = store_open(&store, &local->store, message);
     if (!err) {

@@ -64,6 +64,7 @@ struct local {
     struct store *store;
     struct kv *kv; /* the store's */
     struct heads *heads;
+    struct recent *recent;
     _Atomic uint64_t committed; /* the newest version that is durable: no reader sees a later one */
     struct readers readers;
     struct writer writer;

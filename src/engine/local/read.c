@@ -228,15 +228,12 @@ enum tidings_err answer_mark(struct view *view, struct reply *reply)
 enum tidings_err answer_open(struct view *view, struct reply *reply)
 {
     struct tidings_post *post = &reply->answer->u.open.post;
-    struct tie_count *counts;
+    struct tie tie;
     enum tidings_err err = view_whole_post(view, reply, reply->op->u.post.post_id, post);
     if (err)
         return err;
-    size_t n = tie_counts(view, reply->op->user_id, &counts);
-    for (size_t i = 0; i < n; i++) {
-        reply->answer->u.open.unread_total += counts[i].unread;
-        if (counts[i].author == post->author_id)
-            reply->answer->u.open.unread_author = counts[i].unread;
-    }
+    tie_load(view, reply->op->user_id, post->author_id, &tie);
+    reply->answer->u.open.unread_author = tie_unread(view, &tie);
+    reply->answer->u.open.unread_total = inbox_badge(view, reply->op->user_id);
     return TIDINGS_OK;
 }

@@ -131,6 +131,7 @@ static void make_view(struct local *local, const struct tidings_op *op, struct n
     snapshot->view = (struct view){
         .txn = &snapshot->txn,
         .heads = local->heads,
+        .recent = local->recent,
         .settings = &local->settings,
         .scratch = &snapshot->scratch,
         .version = newest.version,
@@ -152,6 +153,7 @@ enum tidings_err snapshot_take(struct local *local, const struct tidings_op *op,
     }
     /* Announced first: see heads.h. */
     heads_enter(local->heads, snapshot->place);
+    uint64_t age = recent_age(local->recent);
     struct newest newest;
     enum tidings_err err = start_committed(local, snapshot, &newest);
     if (err) {
@@ -160,6 +162,7 @@ enum tidings_err snapshot_take(struct local *local, const struct tidings_op *op,
         return err;
     }
     make_view(local, op, newest, snapshot);
+    snapshot->view.age = age;
     *out = snapshot;
     return TIDINGS_OK;
 }

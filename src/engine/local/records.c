@@ -134,10 +134,10 @@ bool pair_decode(struct bytes from, struct arena *arena, struct pair *pair, uint
 }
 
 /* By far the most pairs: followed once, still so, and nothing read. */
-static bool sum_simple(struct bytes from, uint32_t n_posts, struct pair_sum *sum)
+static bool sum_simple(struct bytes from, struct pair_sum *sum)
 {
     enum { SPANS = 1 + ID_BYTES, START = SPANS + 1, LEAST = START + 2, MOST = START + 5 };
-    uint64_t start = 0;
+    int64_t start = 0;
     if (from.n < LEAST || from.n > MOST || from.p[0] != (VERSION_1 | PAIR_FOLLOWING) ||
         from.p[SPANS] != 1 || from.p[from.n - 1] != 0)
         return false;
@@ -149,31 +149,34 @@ static bool sum_simple(struct bytes from, uint32_t n_posts, struct pair_sum *sum
             return false;
     for (size_t i = last + 1; i-- > START;)
         start = start << 7 | (from.p[i] & 0x7f);
-    *sum = (struct pair_sum){.following = true, .delivered = n_posts > start ? n_posts - start : 0};
+    *sum = (struct pair_sum){.following = true, .unread = -start};
     return true;
 }
 
-bool pair_sum(struct bytes from, uint32_t n_posts, struct pair_sum *sum)
+bool pair_sum(struct bytes from, struct pair_sum *sum)
 {
-    if (sum_simple(from, n_posts, sum))
+    if (sum_simple(from, sum))
         return true;
     struct reader r = reader_of(from.p, from.n);
     uint8_t flags = read_head(&r, PAIR_FLAGS);
-    uint64_t delivered = 0, end = 0;
+    int64_t delivered = 0, end = 0;
+    bool open = false;
     struct pair pair = {.reads_in = 0};
     if (flags & (PAIR_FOLLOWING | PAIR_PAUSED))
         read_bytes(&r, ID_BYTES);
     if (flags & PAIR_READS)
         read_pair_counts(&r, &pair);
     for (uint32_t n = read_varint32(&r); n && !r.bad; n--) {
-        uint64_t start = end + read_varint32(&r), length = read_varint32(&r);
-        end = length ? start + length : n_posts;
-        delivered += end > start ? end - start : 0;
+        int64_t start = end + read_varint32(&r), length = read_varint32(&r);
+        if (open)
+            reader_fail(&r); /* nothing comes behind an open end */
+        open = !length;
+        end = start + length;
+        delivered += open ? -start : length;
     }
     sum->following = flags & PAIR_FOLLOWING;
-    sum->reads_in = pair.reads_in;
-    sum->delivered = delivered;
-    return !r.bad;
+    sum->unread = delivered - pair.reads_in;
+    return !r.bad && open == sum->following;
 }
 
 struct bytes pair_encode(const struct pair *pair, struct arena *arena)

@@ -85,14 +85,18 @@ static inline bool pair_has_reads(const struct pair *pair)
     return pair->reads_in || pair->reads_out;
 }
 
-/* What a count needs of a pair, without building it: how many of the author's first n_posts were
- * delivered, how many of these were read. False if it cannot be decoded. */
+/* What a count needs of a pair, without building it. False if it cannot be decoded. */
 struct pair_sum {
     bool following;
-    uint32_t reads_in;
-    uint64_t delivered;
+    int64_t unread; /* delivered less read, if the author had 0 posts: below 0 while following */
 };
-bool pair_sum(struct bytes from, uint32_t n_posts, struct pair_sum *sum);
+bool pair_sum(struct bytes from, struct pair_sum *sum);
+
+/* With that many posts of the author, none of them deleted. Below 0: the pair is damaged. */
+static inline int64_t pair_sum_unread(struct pair_sum sum, uint32_t n_posts)
+{
+    return sum.unread + (sum.following ? (int64_t)n_posts : 0);
+}
 
 /* Answers {NULL, 0} if memory is short. */
 struct bytes pair_encode(const struct pair *pair, struct arena *arena);

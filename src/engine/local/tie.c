@@ -80,7 +80,7 @@ static struct tie_stored *grow(struct view *view, struct tie_stored *pairs, size
     return grown;
 }
 
-/* The rows, their heads still missing. Asks for the memory that finding the heads will touch. */
+/* The rows from the table, their heads still missing. Asks for the memory that finding the heads will touch. */
 static size_t scan_rows(struct view *view, const struct realm *realm, uint64_t fan,
                         struct tie_stored **out)
 {
@@ -111,9 +111,21 @@ static size_t scan_rows(struct view *view, const struct realm *realm, uint64_t f
     return view_failed(view) ? 0 : n;
 }
 
+static size_t find_rows(struct view *view, const struct realm *realm, uint64_t fan,
+                        struct tie_stored **out)
+{
+    size_t n;
+    if (view->recent && recent_find(view, fan | realm->mark, out, &n))
+        return n;
+    n = scan_rows(view, realm, fan, out);
+    if (view->recent && !view_failed(view))
+        recent_keep(view, fan | realm->mark, *out, n);
+    return n;
+}
+
 size_t tie_scan(struct view *view, const struct realm *realm, uint64_t fan, struct tie_stored **out)
 {
-    size_t n = scan_rows(view, realm, fan, out);
+    size_t n = find_rows(view, realm, fan, out);
     struct tie_stored *stored = *out;
     for (size_t i = 0; i < n; i++)
         stored[i].head = heads_newest(view->heads, stored[i].author | realm->mark);
@@ -234,9 +246,11 @@ static inline struct tie_count count_stored(struct view *view, const struct real
 {
     struct pair_sum sum;
     struct tie tie;
-    if (!stored->head->n_deleted && pair_sum(stored->value, stored->head->n_posts, &sum) &&
-        sum.reads_in <= sum.delivered)
-        return (struct tie_count){stored->author, sum.delivered - sum.reads_in, sum.following};
+    if (!stored->head->n_deleted && pair_sum(stored->value, &sum)) {
+        int64_t unread = pair_sum_unread(sum, stored->head->n_posts);
+        if (unread >= 0)
+            return (struct tie_count){stored->author, (uint64_t)unread, sum.following};
+    }
     tie_decode(view, realm, fan, stored, &tie);
     return (struct tie_count){stored->author, tie_unread(view, &tie), tie.pair.following};
 }
@@ -446,6 +460,8 @@ void tie_save(struct view *view, struct tie *tie)
         struct key key = key_pair(tie->fan, row, tie->author);
         kv_put(view->txn, TABLE_USER, &key, value.p, value.n);
     }
+    recent_change(view, tie->fan | tie->realm->mark, tie->author,
+                  row == tie->realm->inside ? value : (struct bytes){NULL, 0});
     tie->stored = row;
 }
 

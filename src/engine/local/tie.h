@@ -97,8 +97,7 @@ struct tie_count {
 struct tie_count tie_count_stored(struct view *view, const struct realm *realm, uint64_t fan,
                                   const struct tie_stored *stored);
 
-/* What is unread, author by author, for all of the inbox's pairs. The hottest path there is: a
- * badge. */
+/* What is unread, author by author, for all of the inbox's pairs. */
 size_t tie_counts(struct view *view, uint64_t fan, struct tie_count **counts);
 
 /* ---- Single posts --------------------------------------------------------------------------- */

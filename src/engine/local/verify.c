@@ -469,6 +469,7 @@ static enum tidings_err write_mends(struct local *local, struct check *check, in
     }
     err = kv_commit(&txn);
     if (!err) {
+        recent_forget(local->recent);
         check->out->repaired = n;
         local->writer.no_sweeping = false;
     }
@@ -487,6 +488,7 @@ enum tidings_err local_verify(struct engine *engine, struct tidings_verify *out)
     enum tidings_err err = snapshot_take(local, NULL, &snapshot);
     if (!err) {
         struct check check = {.view = &snapshot->view, .out = out};
+        snapshot->view.recent = NULL;
         check.progress.to = out->progress;
         check.progress.total = rows_of_all_parts(&snapshot->txn);
         arena_init(&check.notes, SCRATCH_MEMORY_MAX);

@@ -15,14 +15,17 @@
 #include "engine/local/keys.h"
 #include "engine/local/kv.h"
 #include "engine/local/realm.h"
+#include "engine/local/recent.h"
 #include "engine/local/records.h"
 
 struct view {
     struct kv_txn *txn;
     struct heads *heads;
+    struct recent *recent; /* NULL: only what is in the table counts */
     const struct tidings_settings *settings;
     struct arena *scratch; /* lives until the operation's end */
     uint64_t version;      /* of the heads */
+    uint64_t age;          /* of the recent pairs */
     uint64_t last_id;      /* the newest id given out */
     int64_t now_ms;        /* never before the newest change */
 

@@ -227,9 +227,11 @@ static enum tidings_err try_batch(struct local *local, struct tidings_call *batc
     struct view view = {
         .txn = &txn,
         .heads = local->heads,
+        .recent = local->recent,
         .settings = &local->settings,
         .scratch = &local->writer.scratch,
         .version = newest.version + 1,
+        .age = recent_age(local->recent),
         .last_id = newest.id,
     };
     for (struct tidings_call *call = batch; call && !txn.err; call = call->next) {
@@ -253,6 +255,7 @@ static enum tidings_err try_batch(struct local *local, struct tidings_call *batc
     err = kv_commit(&txn);
     if (err) {
         heads_abort(local->heads);
+        recent_forget(local->recent);
         return err;
     }
     atomic_store(&local->committed, view.version);
