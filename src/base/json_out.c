@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/octets.h"
 #include "base/utf8.h"
 
 void json_out_init(struct json_out *out, struct buf *buf)
@@ -114,13 +115,24 @@ static void escape(struct buf *buf, unsigned char c)
     buf_append(buf, (char[]){'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]}, 6);
 }
 
+/* Of eight bytes. */
+static bool are_plain(const char *bytes)
+{
+    uint64_t word = octets_at(bytes);
+    return !((word | octets_below(word, 0x20) | octets_equal(word, '"') | octets_equal(word, '\\') |
+              octets_equal(word, 0x7f)) &
+             OCTETS_TOP);
+}
+
 /* How many bytes from `at` on can be written as they are. */
 static size_t plain_run(const char *at, size_t left)
 {
     size_t n = 0;
     while (n < left) {
         unsigned char c = (unsigned char)at[n];
-        if (c >= 0x80) {
+        if (left - n >= 8 && are_plain(at + n)) {
+            n += 8;
+        } else if (c >= 0x80) {
             size_t wide = wide_run(at + n, left - n);
             if (!wide)
                 break;

@@ -17,6 +17,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/octets.h"
+
 /* ---- Finding the end of a head ------------------------------------------------------------- */
 
 enum http_scan_result http_scan_head(struct http_scan *scan, const char *bytes, size_t n,
@@ -195,14 +197,11 @@ static enum http_refusal split_head(struct reading *reading, size_t n)
 
 /* ---- Judging the parts --------------------------------------------------------------------- */
 
-/* Whether one of eight bytes is a control character, or maybe: a byte above 0x7f counts too, for what is below it. */
-static bool has_control(const char *bytes)
+/* Of eight bytes. */
+static bool are_printable(const char *bytes)
 {
-    const uint64_t ones = UINT64_C(0x0101010101010101);
-    uint64_t word;
-    memcpy(&word, bytes, sizeof word);
-    uint64_t below_space = word - ones * 0x20, del = (word ^ (ones * 0x7f)) - ones;
-    return (below_space | del | word) & (ones * 0x80);
+    uint64_t word = octets_at(bytes);
+    return !((word | octets_below(word, 0x20) | octets_equal(word, 0x7f)) & OCTETS_TOP);
 }
 
 /* No control character but TAB, and CR only before LF: the scan saw that no LF is without its CR.
@@ -212,7 +211,7 @@ static bool is_clean(const char *bytes, size_t n)
     size_t crs = 0, lfs = 0, i = 0;
     bool bad = false;
     while (i < n) {
-        if (n - i >= 8 && !has_control(bytes + i)) {
+        if (n - i >= 8 && are_printable(bytes + i)) {
             i += 8;
             continue;
         }

@@ -130,6 +130,28 @@ static void json_out_escapes_what_must_be_and_no_more(void **state)
     assert_json_string("\xf0\x9f\x98\x80", 4, "\"\xf0\x9f\x98\x80\"");
 }
 
+/* Wherever it stands: plain characters are passed eight at a time. */
+static void json_out_finds_every_character_in_every_place(void **state)
+{
+    (void)state;
+    for (unsigned c = 0; c < 256; c++) {
+        char alone[16];
+        struct buf buf;
+        struct json_out out;
+        buf_init_borrowed(&buf, alone, sizeof alone - 1);
+        json_out_init(&out, &buf);
+        json_out_string(&out, (char[]){(char)c}, 1);
+        alone[buf.len - 1] = '\0';
+        for (size_t at = 0; at < 24; at++) {
+            char text[] = "a plain text of 24 bytes", json[64];
+            text[at] = (char)c;
+            snprintf(json, sizeof json, "\"%.*s%s%s\"", (int)at, "a plain text of 24 bytes",
+                     alone + 1, "a plain text of 24 bytes" + at + 1);
+            assert_json_string(text, 24, json);
+        }
+    }
+}
+
 static void json_out_never_emits_invalid_utf8(void **state)
 {
     static const char *const bad[] = {"\x80",         "\xc0\x80",     "\xc1\xbf",
@@ -370,6 +392,20 @@ static enum http_refusal refusal_of(const char *head)
     return http_parse_head(head, strlen(head), &config, &out);
 }
 
+/* Wherever it stands: printable characters are passed eight at a time. */
+static void parser_refuses_control_characters_in_every_place(void **state)
+{
+    (void)state;
+    for (size_t at = 0; at < 24; at++)
+        for (unsigned c = 1; c < 256; c++) {
+            char head[] = "GET / HTTP/1.1\r\nHost: a\r\nX: a plain text of 24 bytes\r\n\r\n";
+            char *text = strstr(head, "a plain");
+            bool control = (c < 0x20 && c != '\t') || c == 0x7f;
+            text[at] = (char)c;
+            assert_int_equal(refusal_of(head) != HTTP_ACCEPTED, control);
+        }
+}
+
 static void parser_says_why_it_refuses(void **state)
 {
     static const struct {
@@ -495,6 +531,7 @@ int main(void)
         cmocka_unit_test(buf_writes_every_kind_of_number),
         cmocka_unit_test(json_out_writes_nested_values),
         cmocka_unit_test(json_out_escapes_what_must_be_and_no_more),
+        cmocka_unit_test(json_out_finds_every_character_in_every_place),
         cmocka_unit_test(json_out_never_emits_invalid_utf8),
         cmocka_unit_test(json_out_reports_misuse),
         cmocka_unit_test(base64url_round_trips_every_length),
@@ -504,6 +541,7 @@ int main(void)
         cmocka_unit_test(query_decodes_names_and_values),
         cmocka_unit_test(query_refuses_what_it_would_have_to_guess),
         cmocka_unit_test(scan_finds_the_end_in_any_pieces),
+        cmocka_unit_test(parser_refuses_control_characters_in_every_place),
         cmocka_unit_test(parser_says_why_it_refuses),
         cmocka_unit_test(chunks_are_decoded_in_any_pieces),
         cmocka_unit_test(chunks_refuse_everything_ambiguous),
