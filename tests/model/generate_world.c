@@ -62,7 +62,7 @@ static void choose_settings(struct generator *g)
     s->page_default = rng_between(&g->rng, 1, s->page_max < 20 ? s->page_max : 20);
     s->event_days = ONE_OF(g, 1, 2, 14);
     s->once_hours = ONE_OF(g, 1, 5, 24);
-    s->recent_mb = ONE_OF(g, 0, 64);
+    s->recent_mb = ONE_OF(g, 0, 128);
     s->scenes_max = ONE_OF(g, 2, 12, 10000);
     s->messages_max = ONE_OF(g, 1, 4, 1000);
     s->message_max = ONE_OF(g, 1, 10, 4000);

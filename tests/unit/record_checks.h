@@ -115,6 +115,9 @@ static inline bool check_pair_record(struct bytes from, struct arena *arena)
     MUST(lies_within(pair.skips, from));
     check_pair_skips(&pair);
 
+    uint64_t rank;
+    MUST(pair_rank(from, &rank) && rank == pair.rank);
+
     /* The short way to the counts agrees with the long one, once the author has that many posts. */
     uint64_t delivered = spans_count(pair.spans, pair.n_spans, SPAN_OPEN - 1);
     MUST(pair_sum(from, &sum) && sum.following == pair.following);

@@ -133,6 +133,14 @@ bool pair_decode(struct bytes from, struct arena *arena, struct pair *pair, uint
            (pair_has_reads(pair) || !pair->skips.n);
 }
 
+bool pair_rank(struct bytes from, uint64_t *rank)
+{
+    struct reader r = reader_of(from.p, from.n);
+    uint8_t flags = read_head(&r, PAIR_FLAGS);
+    *rank = flags & (PAIR_FOLLOWING | PAIR_PAUSED) ? read_id(&r) : 0;
+    return !r.bad;
+}
+
 /* By far the most pairs: followed once, still so, and nothing read. */
 static bool sum_simple(struct bytes from, struct pair_sum *sum)
 {

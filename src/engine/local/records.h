@@ -85,6 +85,9 @@ static inline bool pair_has_reads(const struct pair *pair)
     return pair->reads_in || pair->reads_out;
 }
 
+/* When the standing follow began, without the rest of the pair; 0 if there is none. False if it cannot be decoded. */
+bool pair_rank(struct bytes from, uint64_t *rank);
+
 /* What a count needs of a pair, without building it. False if it cannot be decoded. */
 struct pair_sum {
     bool following;

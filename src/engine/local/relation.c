@@ -4,7 +4,6 @@
  * it, newest first by rank, the id of the following operation. The followed are few (a setting
  * bounds them) and lie side by side, so their list is made by sorting and needs no index.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "domain/bucket.h"
@@ -155,16 +154,11 @@ enum tidings_err answer_status(struct view *view, struct reply *reply)
 
 /* ---- Lists ---------------------------------------------------------------------------------- */
 
-struct follow {
-    uint64_t rank;
-    uint64_t user;
-};
-
-static void fill_row(struct view *view, struct reply *reply, const struct follow *follow)
+static void fill_row(struct view *view, struct reply *reply, const struct tie_follow *follow)
 {
     struct tidings_user_row *row = &reply->answer->u.users.rows[reply->answer->u.users.n++];
-    *row = (struct tidings_user_row){.user_id = follow->user, .since = id_time_ms(follow->rank)};
-    view_profile(view, follow->user, reply->arena, &row->name, &row->avatar);
+    *row = (struct tidings_user_row){.user_id = follow->author, .since = id_time_ms(follow->rank)};
+    view_profile(view, follow->author, reply->arena, &row->name, &row->avatar);
 }
 
 /* Room for a page of rows; its length. */
@@ -176,27 +170,14 @@ static size_t begin_rows(struct view *view, struct reply *reply)
     return view_failed(view) ? 0 : limit;
 }
 
-static int newest_first(const void *a, const void *b)
-{
-    uint64_t x = ((const struct follow *)a)->rank, y = ((const struct follow *)b)->rank;
-    return (x < y) - (x > y);
-}
-
 enum tidings_err answer_following(struct view *view, struct reply *reply)
 {
-    uint64_t after = reply->op->u.users.page.after.a;
-    struct tie *ties;
+    struct tie_follow *follows;
     size_t limit = begin_rows(view, reply);
-    size_t n_ties = tie_list(view, reply->op->u.users.user_id, &ties);
-    struct follow *follows = view_array(view, view->scratch, n_ties, sizeof *follows);
-    size_t n = 0;
+    size_t n = tie_follows(view, &realm_posts, reply->op->u.users.user_id,
+                           reply->op->u.users.page.after.a, limit + 1, &follows);
     if (view_failed(view))
         return TIDINGS_OK;
-
-    for (size_t i = 0; i < n_ties; i++)
-        if (ties[i].pair.following && (!after || ties[i].pair.rank < after))
-            follows[n++] = (struct follow){ties[i].pair.rank, ties[i].author};
-    qsort(follows, n, sizeof *follows, newest_first);
     for (size_t i = 0; i < n && i < limit; i++)
         fill_row(view, reply, &follows[i]);
     if (n > limit)
@@ -210,7 +191,7 @@ enum tidings_err answer_followers(struct view *view, struct reply *reply)
     struct key prefix = key_id(author);
     struct key from = after ? key_follower(author, after - 1) : prefix;
     struct bytes key, value;
-    struct follow follow = {0};
+    struct tie_follow follow = {0};
     size_t limit = begin_rows(view, reply);
 
     bool found = kv_seek(view->txn, TABLE_FOLLOWER, &from, &key, &value);
@@ -224,7 +205,7 @@ enum tidings_err answer_followers(struct view *view, struct reply *reply)
             reply->answer->u.users.next.a = follow.rank;
             break;
         }
-        follow = (struct follow){get_id_descending(key.p + ID_BYTES), get_id(value.p)};
+        follow = (struct tie_follow){get_id_descending(key.p + ID_BYTES), get_id(value.p)};
         fill_row(view, reply, &follow);
     }
     return TIDINGS_OK;

@@ -5,7 +5,6 @@
  * subscriptions, but they are paused: their spans are closed, and opened again when updates are
  * turned on. The story's subscribers are an index on the pairs that are not paused, newest first.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "domain/ids.h"
@@ -176,28 +175,17 @@ enum tidings_err answer_preferences(struct view *view, struct reply *reply)
 
 /* ---- Lists ---------------------------------------------------------------------------------- */
 
-struct subscription {
-    uint64_t rank;
-    uint64_t story;
-};
-
-static int newest_first(const void *a, const void *b)
-{
-    uint64_t x = ((const struct subscription *)a)->rank, y = ((const struct subscription *)b)->rank;
-    return (x < y) - (x > y);
-}
-
 static void fill_subscription(struct view *view, struct reply *reply,
-                              const struct subscription *subscription)
+                              const struct tie_follow *subscription)
 {
     struct post_record story;
-    if (view_story(view, subscription->story, &story) == TIDINGS_NOT_FOUND) {
+    if (view_story(view, subscription->author, &story) == TIDINGS_NOT_FOUND) {
         view_corrupt(view);
         return;
     }
     reply->answer->u.subscriptions.rows[reply->answer->u.subscriptions.n++] =
         (struct tidings_subscription_row){
-            .story_id = subscription->story,
+            .story_id = subscription->author,
             .author_id = story.author,
             .title = view_text(view, reply->arena, story.title),
             .since = id_time_ms(subscription->rank),
@@ -208,19 +196,12 @@ static void fill_subscription(struct view *view, struct reply *reply,
 enum tidings_err answer_subscriptions(struct view *view, struct reply *reply)
 {
     const struct tidings_page *page = &reply->op->u.page;
-    struct tie *ties;
-    size_t limit = view_limit(view, page), n = 0;
-    size_t n_ties = tie_list_in(view, &realm_scenes, reply->op->user_id, &ties);
-    struct subscription *found = view_array(view, view->scratch, n_ties, sizeof *found);
+    struct tie_follow *found;
+    size_t limit = view_limit(view, page);
+    size_t n =
+        tie_follows(view, &realm_scenes, reply->op->user_id, page->after.a, limit + 1, &found);
     reply->answer->u.subscriptions.rows =
         view_array(view, reply->arena, limit, sizeof *reply->answer->u.subscriptions.rows);
-    if (view_failed(view))
-        return TIDINGS_OK;
-
-    for (size_t i = 0; i < n_ties; i++)
-        if (subscribes(&ties[i]) && (!page->after.a || ties[i].pair.rank < page->after.a))
-            found[n++] = (struct subscription){ties[i].pair.rank, ties[i].author};
-    qsort(found, n, sizeof *found, newest_first);
     for (size_t i = 0; i < n && i < limit && !view_failed(view); i++)
         fill_subscription(view, reply, &found[i]);
     if (n > limit)

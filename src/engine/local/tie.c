@@ -147,6 +147,54 @@ size_t tie_list_in(struct view *view, const struct realm *realm, uint64_t fan, s
     return view_failed(view) ? 0 : n;
 }
 
+/* ---- Follows -------------------------------------------------------------------------------- */
+
+static void sift_down(struct tie_follow *heap, size_t n, size_t i)
+{
+    struct tie_follow moved = heap[i];
+    for (size_t child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && heap[child + 1].rank > heap[child].rank)
+            child++;
+        if (heap[child].rank <= moved.rank)
+            break;
+        heap[i] = heap[child];
+    }
+    heap[i] = moved;
+}
+
+/* A page needs the first few in order, not all. */
+static void take_newest(struct tie_follow *heap, size_t n, struct tie_follow *newest, size_t most)
+{
+    for (size_t i = n / 2; i--;)
+        sift_down(heap, n, i);
+    for (size_t i = 0; i < most; i++) {
+        newest[i] = heap[0];
+        heap[0] = heap[--n];
+        sift_down(heap, n, 0);
+    }
+}
+
+size_t tie_follows(struct view *view, const struct realm *realm, uint64_t fan, uint64_t after,
+                   size_t most, struct tie_follow **follows)
+{
+    struct tie_stored *rows;
+    size_t n_rows = find_rows(view, realm, fan, &rows), n = 0;
+    struct tie_follow *found = view_array(view, view->scratch, n_rows, sizeof *found);
+    for (size_t i = 0; found && i < n_rows; i++) {
+        uint64_t rank;
+        if (!pair_rank(rows[i].value, &rank))
+            view_corrupt(view);
+        else if (rank && (!after || rank < after))
+            found[n++] = (struct tie_follow){rank, rows[i].author};
+    }
+    most = most < n ? most : n;
+    *follows = view_array(view, view->scratch, most, sizeof **follows);
+    if (view_failed(view))
+        return 0;
+    take_newest(found, n, *follows, most);
+    return most;
+}
+
 /* ---- Read maps ------------------------------------------------------------------------------ */
 
 static bool get_readmap(struct view *view, const struct tie *tie, uint32_t chunk,

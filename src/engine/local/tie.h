@@ -76,6 +76,17 @@ static inline size_t tie_list(struct view *view, uint64_t fan, struct tie **ties
     return tie_list_in(view, &realm_posts, fan, ties);
 }
 
+/* A standing follow. */
+struct tie_follow {
+    uint64_t rank;
+    uint64_t author;
+};
+
+/* The fan's standing follows that began before the rank `after`, or all if that is 0; the newest `most` of them, newest
+ * first, in the scratch arena. */
+size_t tie_follows(struct view *view, const struct realm *realm, uint64_t fan, uint64_t after,
+                   size_t most, struct tie_follow **follows);
+
 /* ---- Counting ------------------------------------------------------------------------------- */
 
 /* Posts delivered, deleted ones too. */
