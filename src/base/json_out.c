@@ -76,13 +76,19 @@ void json_out_key(struct json_out *out, const char *key)
         out->misused = true;
     if (out->misused)
         return;
-    if (out->filled & bit)
-        buf_char(out->buf, ',');
+    bool comma = out->filled & bit;
+    size_t n = strlen(key);
+    char *to = buf_reserve(out->buf, comma + n + 3);
     out->filled |= bit;
     out->has_key = true;
-    buf_char(out->buf, '"');
-    buf_text(out->buf, key);
-    buf_literal(out->buf, "\":");
+    if (!to)
+        return;
+    if (comma)
+        *to++ = ',';
+    *to++ = '"';
+    memcpy(to, key, n);
+    memcpy(to + n, "\":", 2);
+    out->buf->len += comma + n + 3;
 }
 
 /* A multiple of 2, 3 and 4, so that no run of characters of one length is cut by it. */
