@@ -1,26 +1,15 @@
 """The engine alone with 20 million pairs; 10: its cold start, reads while nothing is in memory, and recovery."""
-import os
 import time
 
 from .growth import engine
-from .services import Tidings, load, remove
+from .services import Tidings, evict, load, remove
 
 FOLLOWED, POSTS = 200, 10
 
 
-def evict(directory):
-    """Takes a directory's files out of the page cache: the machine as after a restart."""
-    for path in directory.rglob("*"):
-        if path.is_file():
-            fd = os.open(path, os.O_RDONLY)
-            os.fsync(fd)
-            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-            os.close(fd)
-
-
-def started(tidings, *flags):
+def started(tidings):
     begun = time.monotonic()
-    tidings.start("commit", *flags)
+    tidings.start("commit")
     return (time.monotonic() - begun) * 1000
 
 
@@ -51,14 +40,13 @@ def cold(record, sizes, directory):
 def recovery(world, record, sizes):
     """Marks and follows with no base image between, kill -9, the data file gone: all of it from the log."""
     tidings = Tidings(world.directory / "recovery")
-    flags = ["--snapshot-log-mb", "1048576"]
-    started(tidings, *flags)
+    started(tidings)
     load(tidings, "follow=1,publish=1", 10007, sizes.recovery_seconds, 256)
     gigabytes = tidings.metrics()["tidings_log_bytes"] / 1e9
     tidings.stop(hard=True)
     for _ in range(3):
         (tidings.directory / "data.mdb").unlink()
-        ms = started(tidings, *flags)
+        ms = started(tidings)
         record.add("start", "recovery from the log", "tidings", "ms", ms)
         record.add("start", "recovery, a GB of log", "tidings", "s_per_gb", ms / 1000 / gigabytes)
         tidings.stop(hard=True)

@@ -1,7 +1,7 @@
 """9: what a badge and a page cost as one thing grows and all else stays: `tidings bench-engine` on one thread."""
 import re
 
-from .services import BUILD, remove, run as run_program
+from .services import BUILD, MemoryGroup, Tidings, evict, load, remove, run as run_program
 
 LINE = re.compile(r"^(.+?)\s+([\d.]+) us mean\s+([\d.]+) median\s+([\d.]+) p99", re.M)
 WALL = re.compile(r"^(.+?)\s+([\d.]+) us wall\s+([\d.]+) user\s+([\d.]+) sys", re.M)
@@ -44,6 +44,35 @@ def history(world, record, sizes):
     remove(directory)
 
 
+def beyond_memory(world, record, sizes):
+    """Answers over HTTP for users at random, while the data outgrow what the server may have of memory."""
+    try:
+        group = MemoryGroup(sizes.memory_mb << 20)
+    except OSError as error:
+        record.note("growth", f"Data larger than the memory: not measured, no control group can be made here ({error}).")
+        return
+    try:
+        for users in sizes.memory_users:
+            tidings = Tidings(world.directory / "memory")
+            tidings.fill(users, 200, 5)
+            tidings.group = group
+            data = int((tidings.directory / "data.mdb").stat().st_size / 2 ** 20)
+            evict(tidings.directory)  # so that its pages count for whoever reads them next
+            tidings.start()
+            try:
+                for _ in range(1 if sizes.quick else 3):
+                    for mix, name in (("badge=1", "badge"), ("first=1", "first page")):
+                        latency = load(tidings, mix, users, sizes.seconds, 8)["latency_us"]["all"]
+                        for point in ("p50", "p99"):
+                            record.add("growth", f"MiB of data, in {sizes.memory_mb} MiB of memory", f"{name}, {point}",
+                                       str(data), latency[point])
+            finally:
+                tidings.stop()
+                remove(tidings.directory)
+    finally:
+        group.remove()
+
+
 def run(world, record, sizes):
     most = max(sizes.growth_followed) + 3
     sweep(world, record, sizes, "followed authors", sizes.growth_followed,
@@ -56,3 +85,4 @@ def run(world, record, sizes):
         found, _ = engine(directory, users=101, authors=101, followed=10, posts=1, samples=2000, fans=fans, only="publish")
         record.add("growth", "fans", "publish, CPU", str(fans), found["publish to the big author, batches"])
         remove(directory)
+    beyond_memory(world, record, sizes)

@@ -1,5 +1,6 @@
-"""8: bytes a user at S1's own load: everybody follows 10 big authors who publish 5 posts a day for 30 days; half of it
-has been read. What the posts themselves take is in it, too."""
+"""8: bytes a user at S1's own load: everybody follows 10 big authors who publish 5 posts a day for 30 days. S1 thinks of a
+million users, among whom the posts themselves count for nothing: so it is what one more user takes, the difference between
+two sizes. Once as S1 has it, with nothing read, and once with half of it read."""
 import http.client
 import json
 
@@ -32,47 +33,52 @@ def read_half(tidings, users):
             call(user, "POST", "/v1/inbox/mark-read", {"post_ids": half[first:first + 500]})
 
 
-def of_tidings(world, record, users):
-    tidings = Tidings(world.directory / "s1")
-    empty = Tidings(world.directory / "s1-empty")
+CASES = {"nothing read": 0, "half of it read": 50}
+
+
+def bytes_of_tidings(world, users):
+    """{case: {memory and disk}}"""
+    tidings, found = Tidings(world.directory / "s1"), {}
     try:
         tidings.fill(users, AUTHORS, POSTS, authors=AUTHORS)
         tidings.start("second")
-        for case in ("nothing read", "half of it read"):
-            if case != "nothing read":
+        for case, percent in CASES.items():
+            if percent:
                 read_half(tidings, users)
             in_use = tidings.metrics()["tidings_data_bytes"]
-            record.add("space", f"disk, {case}", "tidings", "bytes", in_use / users)
             tidings.stop()
             tidings.start("second")  # what the engine needs in memory, not what filling left behind
-            empty.start("second")
-            own = max(tidings.memory()[0] - empty.memory()[0], 0)
-            empty.stop()
-            record.add("space", f"memory, {case}", "tidings", "bytes", (own + in_use) / users)
+            found[case] = {"disk": in_use, "memory": in_use + tidings.memory()[0]}
     finally:
         tidings.stop()
-        empty.stop()
         remove(tidings.directory)
-        remove(empty.directory)
+    return found
 
 
-def of_redis(world, record, users):
-    for case, percent in (("nothing read", 0), ("half of it read", 50)):
+def bytes_of_redis(world, users):
+    found = {}
+    for case, percent in CASES.items():
         redis = Redis(world.directory / "s1-redis").start()
         try:
-            before = redis.info("used_memory")
             redis.fill(users, AUTHORS, POSTS, authors=AUTHORS, read_percent=percent)
-            record.add("space", f"memory, {case}", "redis", "bytes", (redis.info("used_memory") - before) / users)
+            memory = redis.info("used_memory")
             redis.sync("everysec")
-            record.add("space", f"disk, {case}", "redis", "bytes", redis.disk() / users)
+            found[case] = {"disk": redis.disk(), "memory": memory}
         finally:
             redis.stop()
             remove(redis.directory)
+    return found
 
 
 def run(world, record, sizes):
-    of_tidings(world, record, sizes.s1_users)
-    of_redis(world, record, sizes.s1_users)
-    record.note("space", f"{sizes.s1_users:,} users, {AUTHORS * POSTS:,} posts, whose own bytes are shared out among the "
-                "users. Memory of Tidings: the process's own, and the whole data file in use, as if all of it were being "
-                "read. Disk of Tidings: the data file in use; of Redis: its compacted file. S1 estimates 165 KB a user.")
+    users = sizes.s1_users
+    for who, measure in (("tidings", bytes_of_tidings), ("redis", bytes_of_redis)):
+        few, many = measure(world, users), measure(world, 2 * users)
+        for case in CASES:
+            for what in ("memory", "disk"):
+                record.add("space", f"{what}, {case}", who, "bytes", (many[case][what] - few[case][what]) / users)
+    record.note("space", f"What {users:,} users add to {users:,} others, {AUTHORS * POSTS:,} posts. Memory of Tidings: the "
+                "process's own, and the whole data file in use, as if all of it were being read, but no recent pairs "
+                "(recent_mb at most, however many users there are). Disk of Tidings: the data "
+                "file in use; of Redis: its compacted file. Besides, Tidings keeps base images and the log of the days that "
+                "one may want to go back to. S1 estimates 165 KB a user.")
