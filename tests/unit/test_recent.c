@@ -216,31 +216,48 @@ static void too_large_a_fan_is_not_kept(void **state)
     assert_non_null(find_at(1, FAN));
 }
 
+static void publish(uint64_t author, uint64_t version, uint64_t posts)
+{
+    for (uint64_t i = 0; i < posts; i++)
+        assert_true(heads_add_post(heads, author, version, version * 1000 + i));
+}
+
 static void a_badge_is_summed_and_the_rest_is_left(void **state)
 {
     (void)state;
     struct tie_stored rows[3];
     struct recent_sum sum;
+    struct view old = view_at(1), new = view_at(2);
     for (uint64_t author = 1; author <= 3; author++) {
-        struct span open = {author, SPAN_OPEN};
+        struct span open = {(uint32_t)author, SPAN_OPEN};
         struct pair pair = {.following = true, .rank = 99, .spans = &open, .n_spans = 1};
         rows[author - 1] =
             (struct tie_stored){.author = author, .value = pair_encode(&pair, &scratch)};
-        for (uint64_t id = 1; id <= 10; id++)
-            assert_true(heads_add_post(heads, author, id <= 5 ? 1 : 2, author * 100 + id));
+        publish(author, 1, 5);
     }
-    assert_true(heads_add_deletion(heads, 3, 2, 9));
-    struct view old = view_at(1), new = view_at(2);
     recent_keep(&old, FAN, rows, COUNT_OF(rows));
     assert_true(recent_badge(&old, FAN, &sum));
     assert_int_equal(sum.unread, (5 - 1) + (5 - 2) + (5 - 3));
     assert_int_equal(sum.n_rest, 0);
+    heads_commit(heads);
+
+    publish(2, 2, 5);
+    assert_true(heads_add_deletion(heads, 3, 2, 4));
+    assert_true(recent_badge(&old, FAN, &sum));
+    assert_int_equal(sum.unread, 5 - 1); /* the others have changed since */
+    assert_int_equal(sum.n_rest, 2);
+    assert_int_equal(sum.rest[0].head->n_posts, 5);
+    assert_int_equal(sum.rest[1].head->n_deleted, 0);
     assert_true(recent_badge(&new, FAN, &sum));
-    assert_int_equal(sum.unread, (10 - 1) + (10 - 2));
+    assert_int_equal(sum.unread, (5 - 1) + (10 - 2));
     assert_int_equal(sum.n_rest, 1);
     assert_int_equal(sum.rest[0].author, 3);
     assert_int_equal(sum.rest[0].head->n_deleted, 1);
     assert_memory_equal(sum.rest[0].value.p, rows[2].value.p, rows[2].value.n);
+
+    heads_abort(heads);
+    assert_true(recent_badge(&new, FAN, &sum));
+    assert_int_equal(sum.unread, (5 - 1) + (5 - 2) + (5 - 3));
     assert_false(recent_badge(&new, FAN + 1, &sum));
 }
 

@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_SLOTS = 1024, FIRST_ROOM = 4 };
+enum { FIRST_SLOTS = 1024, FIRST_ROOM = 4, CACHE_LINE = 64 };
 
+/* Half a line of the cache. */
 struct slot {
-    _Atomic uint64_t author; /* 0: free */
+    _Alignas(32) _Atomic uint64_t author; /* 0: free */
     _Atomic(struct head *) newest;
+    _Atomic uint64_t brief; /* of the newest: see brief_of */
 };
 
 /* Open addressing; replaced by one of twice the size when half full, never changed otherwise. */
@@ -42,6 +44,23 @@ struct heads {
 };
 
 static const struct head empty_head;
+
+/*
+ * What a badge wants to know of a head, in one word beside the pointer to it: version << 24 | number of posts. All ones if
+ * it does not fit, or if there is more to know.
+ */
+enum { BRIEF_SHIFT = 24, BRIEF_POSTS = (1 << BRIEF_SHIFT) - 1 };
+#define BRIEF_NONE UINT64_MAX
+
+static uint64_t brief_of(const struct head *head)
+{
+    if (!head)
+        return 0;
+    if (head->n_deleted || head_is_closed(head) || head->n_posts > BRIEF_POSTS ||
+        head->version >= BRIEF_NONE >> BRIEF_SHIFT)
+        return BRIEF_NONE;
+    return head->version << BRIEF_SHIFT | head->n_posts;
+}
 
 /* ---- Finding -------------------------------------------------------------------------------- */
 
@@ -81,6 +100,14 @@ const struct head *heads_resolve(const struct head *newest, uint64_t version)
 const struct head *heads_get(const struct heads *heads, uint64_t author, uint64_t version)
 {
     return heads_resolve(heads_newest(heads, author), version);
+}
+
+bool heads_count(const struct heads *heads, uint64_t author, uint64_t version, uint32_t *n_posts)
+{
+    struct slots *slots = atomic_load_explicit(&heads->slots, memory_order_acquire);
+    uint64_t brief = atomic_load_explicit(&find_slot(slots, author)->brief, memory_order_acquire);
+    *n_posts = brief & BRIEF_POSTS;
+    return brief >> BRIEF_SHIFT <= version && brief != BRIEF_NONE;
 }
 
 void heads_prefetch(const struct heads *heads, uint64_t author)
@@ -184,9 +211,14 @@ void heads_leave(struct heads_reader *reader)
 
 static struct slots *slots_new(size_t n)
 {
-    struct slots *slots = calloc(1, sizeof *slots + n * sizeof slots->at[0]);
-    if (slots)
-        slots->mask = n - 1;
+    /* A multiple of a line, as aligned_alloc wants it. */
+    size_t size = sizeof(struct slots) + n * sizeof(struct slot);
+    size = (size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+    struct slots *slots = aligned_alloc(CACHE_LINE, size);
+    if (!slots)
+        return NULL;
+    memset(slots, 0, size);
+    slots->mask = n - 1;
     return slots;
 }
 
@@ -203,6 +235,7 @@ static bool grow_slots(struct heads *heads)
         struct slot *slot = find_slot(grown, author);
         atomic_init(&slot->author, author);
         atomic_init(&slot->newest, atomic_load_explicit(&old->at[i].newest, memory_order_relaxed));
+        atomic_init(&slot->brief, atomic_load_explicit(&old->at[i].brief, memory_order_relaxed));
     }
     retire(heads, old);
     atomic_store_explicit(&heads->slots, grown, memory_order_release);
@@ -243,7 +276,6 @@ static bool remember_touched(struct heads *heads, struct head *head)
 /* A head is looked at whole, so it lies in one line of the cache: half of a badge's time went into second lines. */
 static struct head *head_alloc(void)
 {
-    enum { CACHE_LINE = 64 };
     _Static_assert(sizeof(struct head) == CACHE_LINE, "a head fills a line");
     return aligned_alloc(CACHE_LINE, sizeof(struct head));
 }
@@ -271,10 +303,11 @@ static struct head *own_version(struct heads *heads, struct slot *slot, uint64_t
     return copy;
 }
 
-/* Shows the change to whoever will read this version: the store is what their load pairs with. */
+/* Shows the change to whoever will read this version: the stores are what their loads pair with. */
 static void publish(struct slot *slot, struct head *head)
 {
     atomic_store_explicit(&slot->newest, head, memory_order_release);
+    atomic_store_explicit(&slot->brief, brief_of(head), memory_order_release);
 }
 
 /* Frees an array that has been replaced, unless the version before still has it. */

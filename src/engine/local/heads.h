@@ -60,6 +60,12 @@ void heads_prefetch(const struct heads *heads, uint64_t author);
 const struct head *heads_newest(const struct heads *heads, uint64_t author);
 const struct head *heads_resolve(const struct head *newest, uint64_t version);
 
+/*
+ * How many posts the author has in the snapshot. False if the head itself must be asked: some of the posts are deleted, or
+ * there is a later version. Asks for less memory than a head does.
+ */
+bool heads_count(const struct heads *heads, uint64_t author, uint64_t version, uint32_t *n_posts);
+
 /* Before the first transaction: a whole head, copied from one with author, posts and deletions
  * filled in. False if memory is short. */
 bool heads_load(struct heads *heads, const struct head *from);

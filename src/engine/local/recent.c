@@ -188,34 +188,33 @@ bool recent_find(struct view *view, uint64_t fan, struct tie_stored **rows, size
 }
 
 static struct tie_stored stored_of(struct view *view, const struct row *row, const uint8_t *value,
-                                   const struct head *head)
+                                   uint64_t mark)
 {
     struct tidings_text copy =
         view_text(view, view->scratch, (struct bytes){value, length_of(row)});
+    const struct head *head = heads_get(view->heads, author_of(row) | mark, view->version);
     return (struct tie_stored){author_of(row), head, {(const uint8_t *)copy.p, copy.n}};
 }
 
 /*
- * Three passes, each of which asks for the memory that the next will touch (heads.h). A damaged pair, and one with an
- * author who has deleted anything, is left to be looked at.
+ * Two passes: the first asks for the memory that the second will touch (heads.h). A damaged pair, and one with an author
+ * who has deleted anything, is left to be looked at.
  */
-static void sum_up(struct view *view, struct copy *copy, const struct head **heads,
-                   struct recent_sum *sum)
+static void sum_up(struct view *view, struct copy *copy, struct recent_sum *sum)
 {
     uint64_t mark = copy->fan & HEAD_STORY;
     const uint8_t *value = values_of(copy);
     for (size_t i = 0; i < copy->n; i++)
         heads_prefetch(view->heads, author_of(&copy->rows[i]) | mark);
-    for (size_t i = 0; i < copy->n; i++)
-        heads[i] = heads_newest(view->heads, author_of(&copy->rows[i]) | mark);
     for (size_t i = 0; i < copy->n; value += length_of(&copy->rows[i++])) {
         const struct row *row = &copy->rows[i];
-        const struct head *head = heads_resolve(heads[i], view->version);
-        int64_t unread = pair_sum_unread(sum_of(row), head->n_posts);
-        if (!head->n_deleted && unread >= 0)
+        uint32_t n_posts;
+        bool known = heads_count(view->heads, author_of(row) | mark, view->version, &n_posts);
+        int64_t unread = pair_sum_unread(sum_of(row), n_posts);
+        if (known && unread >= 0)
             sum->unread += (uint64_t)unread;
         else
-            sum->rest[sum->n_rest++] = stored_of(view, row, value, head);
+            sum->rest[sum->n_rest++] = stored_of(view, row, value, mark);
     }
 }
 
@@ -228,10 +227,9 @@ bool recent_badge(struct view *view, uint64_t fan, struct recent_sum *sum)
     *sum = (struct recent_sum){.unread = 0};
     if (found) {
         copy->used = true;
-        const struct head **heads = view_array(view, view->scratch, copy->n, sizeof(*heads));
         sum->rest = view_array(view, view->scratch, copy->n, sizeof *sum->rest);
-        if (heads && sum->rest)
-            sum_up(view, copy, heads, sum);
+        if (sum->rest)
+            sum_up(view, copy, sum);
     }
     pthread_mutex_unlock(&shard->mutex);
     return found;
