@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "base/wait.h"
 #include "engine/local/store.h"
 
@@ -208,6 +209,7 @@ static void *keeper_main(void *arg)
     enum { PATIENCE_S = 60 };
     struct store *store = arg;
     unsigned seconds = LOOK_EVERY_S;
+    thread_name("keeper");
     while (wait_a_moment(store, seconds)) {
         seconds = LOOK_EVERY_S;
         if (!is_due(store))
