@@ -79,7 +79,7 @@ TIDINGS_API const char *tidings_err_text(enum tidings_err err);
 /* name, default, least, most, what it is. One row is a field here, a flag, a variable and a line of
  * documentation elsewhere. */
 #define TIDINGS_SETTINGS(X)                                                                 \
-    X(follow_burst, 100, 1, 1000000, "follows and unfollows a user may make in one go")     \
+    X(follow_burst, 100, 1, 1000000, "follows, unfollows, changes of settings in one go")   \
     X(follow_refill_ms, 1000, 1, 86400000, "milliseconds until one of them is given back")  \
     X(following_max, 5000, 1, 1000000, "authors a user may follow")                         \
     X(name_max, 64, 1, 256, "characters in a profile name")                                 \
@@ -229,7 +229,7 @@ struct tidings_page {
  *   READING_SET      where the viewer stopped; scene_id 0 is entering the story without reading on
  *   READING_DELETE   one record; READING_CLEAR all, also those not seen yet
  *   SUBSCRIBE, UNSUBSCRIBE   changed, and how it is now
- *   PREFERENCES_SET  the viewer's settings
+ *   PREFERENCES_SET  the viewer's settings; a change takes a token of the bucket of follows
  *   NOTICES_MARK     notification ids; or up_to
  *   WEBHOOK_SET      admin: makes or changes the webhook of that name; WEBHOOK_DELETE removes it. A
  *                    new one is told of what happens from now on; one that is changed tries at once

@@ -214,6 +214,21 @@ def test_settings_are_on_until_turned_off(server):
     assert switch(ann, True) == {"story_updates": True} == ann.get("/settings")
 
 
+def test_changes_of_the_settings_are_limited_together_with_follows(make_server):
+    server = make_server(settings={"follow_burst": 3, "follow_refill_ms": 3_600_000})
+    ann, bob = server.users(2)
+    switch(ann, False)
+    switch(ann, False)  # changes nothing and is free
+    ann.follow(bob)
+    switch(ann, True)
+    answer = ann.send("PUT", "/v1/settings", {"story_updates": False})
+    assert answer.status == 429 and answer.json["code"] == "rate_limited"
+    assert 3500 < int(answer.headers["retry-after"]) <= 3600
+    assert ann.get("/settings") == {"story_updates": True}, "nothing written"
+    ann.refused(429, "rate_limited", "POST", "/v1/relation/follow", {"user_id": bob.id})
+    switch(bob, False)  # its own bucket
+
+
 @pytest.mark.parametrize("body, field", [({}, "story_updates"), ({"story_updates": None}, "story_updates"),
                                          ({"story_updates": 1}, "story_updates"),
                                          ({"story_updates": "true"}, "story_updates"),

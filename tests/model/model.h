@@ -259,6 +259,7 @@ struct model_bucket {
 bool model_bucket_has(const struct model_bucket *bucket, const struct tidings_op *op, int64_t t,
                       struct model_answer *answer);
 void model_bucket_take(const struct model_bucket *bucket, const struct tidings_op *op, int64_t t);
+struct model_bucket model_follow_bucket(struct model *model, const struct tidings_op *op);
 void model_add_event(struct model *model, struct tidings_event event);
 
 /* model_react.c: reactions, and what follows from them. */
