@@ -272,7 +272,7 @@ struct tidings_page {
     X(COMMENT_RESTORE, 1, comment_id, comment)      \
     X(SCENE_PUBLISH, 1, scene, scene)               \
     X(SCENE_EDIT, 1, scene, scene)                  \
-    X(SCENE_DELETE, 1, scene_id, nothing)           \
+    X(SCENE_DELETE, 1, scene_id, deleted)           \
     X(READING_SET, 1, reading, reading)             \
     X(READING_DELETE, 1, reading, nothing)          \
     X(READING_CLEAR, 1, reading, nothing)           \
@@ -748,6 +748,8 @@ struct tidings_answer {
         struct tidings_post post;
         struct {
             uint64_t author_id;
+            uint64_t
+                story_id; /* of whose scenes some are gone: the scene's, or the story; else 0 */
         } deleted;
         struct {
             struct tidings_post post;

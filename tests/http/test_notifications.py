@@ -348,6 +348,38 @@ def test_marking_on_one_device_moves_the_number_on_the_others(server, listen):
         stream.until("unread", notifications=0)
 
 
+def test_deleting_a_scene_moves_the_number_back(server, listen):
+    """Nothing was sent, and the number stayed wrong until something else happened."""
+    ann, bob, eve, dan = server.users(4)
+    story = bob.story()
+    for user in (ann, eve):
+        user.subscribe(story)
+    streams = {user: listen(user) for user in (ann, eve, dan)}
+    scenes = [bob.scene(story)["id"] for _ in range(3)]
+    for user in (ann, eve):
+        streams[user].until("notification", id=scenes[2], unread=3)
+    eve.unsubscribe(story)  # and keeps what was told
+    mark(ann, ids=scenes[:1])
+    streams[ann].until("unread", notifications=2)
+
+    bob.expect(204, "DELETE", f"/v1/scenes/{scenes[0]}")
+    streams[eve].until("unread", notifications=2)
+    bob.expect(204, "DELETE", f"/v1/scenes/{scenes[1]}")
+    streams[eve].until("unread", notifications=1)
+    event = streams[ann].next()  # of the first, which was read, nothing
+    assert (event.name, event.data) == ("unread", {"notifications": 1})
+    bob.delete(story)
+    for user in (ann, eve):
+        streams[user].until("unread", notifications=0)
+        assert user.get("/notifications")["unread"] == 0
+    dan.follow(ann)
+    ann.publish()
+    names = []
+    while "post" not in names:
+        names.append(streams[dan].next().name)
+    assert "unread" not in names, "who was never told hears nothing"
+
+
 def test_a_repeat_with_the_key_tells_nobody_again(server, listen):
     ann, bob = server.users(2)
     story = bob.story()

@@ -155,6 +155,8 @@ struct model_answer {
     struct tidings_text title;  /* of a deleted post */
     struct tidings_text stored; /* if the operation is to be made once; then only this */
 
+    uint64_t deleted_author_id;
+    uint64_t deleted_story_id;
     bool changed;
     bool following;
     bool followed_by;

@@ -298,6 +298,8 @@ static bool scene_delete(struct model *model, const struct tidings_op *op, int64
         return false;
     }
     scene->deleted = true;
+    answer->deleted_author_id = scene->author_id;
+    answer->deleted_story_id = scene->story_id;
     scene_event(model, TIDINGS_EVENT_SCENE_DELETED, t, op->user_id, scene, -1);
     return true;
 }

@@ -290,6 +290,8 @@ static bool delete_post(struct model *model, const struct tidings_op *op, int64_
         return false;
     }
     post->deleted = true;
+    answer->deleted_author_id = post->author_id;
+    answer->deleted_story_id = post->kind == TIDINGS_STORY ? post->id : 0;
     model_set_text(&post->body, (struct tidings_text){"", 0});
     model_set_text(&post->excerpt, (struct tidings_text){"", 0});
     add_event(model, TIDINGS_EVENT_POST_DELETED, t, op->user_id, post->id, post->author_id, -1);
