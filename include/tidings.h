@@ -956,7 +956,7 @@ TIDINGS_API enum tidings_err tidings_verify(struct tidings *engine, struct tidin
 /*
  * A backup is a directory with the newest base image and the log behind it: all that a data directory
  * needs, and it can be opened as one. Everything acknowledged before the call is in it. The directory
- * must be new or empty.
+ * must be new or empty, and is locked until it is filled: LOCKED if a process uses it.
  */
 struct tidings_backup {
     const char *dest;
@@ -973,7 +973,8 @@ TIDINGS_API enum tidings_err tidings_backup(struct tidings *engine, struct tidin
 TIDINGS_API enum tidings_err tidings_backup_dir(const char *dir, struct tidings_backup *backup,
                                                 const char **message);
 
-/* Makes a data directory out of a backup, or of another data directory, as it was at a moment. */
+/* Makes a data directory out of a backup, or of another data directory, which a process may be using, as it
+ * was at a moment. LOCKED if a process uses the new one. */
 struct tidings_restore {
     const char *from;
     const char *dir;  /* new or empty */
