@@ -120,6 +120,7 @@ test("a hostile corpus in every text field stays text on every page", async () =
     await visit("#/inbox", ".chip", [corpus[2]]);
     await visit("#/inbox", ".who", [corpus[1]]);
     await visit(`#/post/${post}`, "article h1", [corpus[0]]);
+    await eventually(async () => (await page.page.title()).includes(corpus[0]), true);
     await visit(`#/post/${post}`, "article .body", corpus);
     await visit(`#/post/${post}`, "article .body", pictures.slice(0, 9).map((url) => url.trim()));
     await page.page.getByText("Oldest", { exact: true }).click();

@@ -44,13 +44,14 @@ test("opening a post marks it read, and moves every count in every window", asyn
     await one.row(posts[4]).locator("[data-open]").click();
     await one.page.waitForSelector("article.post");
     for (const window of [one, other]) await eventually(() => window.badge(), 4);
-    await eventually(() => one.page.title(), "(4) Post · Tidings");
+    await eventually(() => one.page.title(), "(4) Post 5 · Tidings");
     await eventually(() => other.page.title(), "(4) Inbox · Tidings");
     await eventually(() => other.chip(authors[0]), 2);
     await eventually(() => other.chip(authors[1]), 2);
     await eventually(() => other.rowState(posts[4]), "read");
 
     await one.page.goBack();
+    await eventually(() => one.page.title(), "(4) Inbox · Tidings");
     await eventually(() => one.rowState(posts[4]), "read");
     await eventually(() => one.chip(authors[0]), 2);
     assert.equal(await one.rowState(posts[3]), "unread");
