@@ -218,3 +218,23 @@ test("history: what was opened, latest first; clearing it makes nothing unread",
     await window.sees("You have opened nothing yet.");
     await eventually(() => window.badge(), 0);
 });
+
+test("of many posts at once three are told and the others counted, and what one does is told all the same", async () => {
+    const { fan, authors } = await reader(1);
+    const window = await open(fan);
+    await window.go("#/profile");
+    await window.page.waitForSelector("#profile-name");
+    await Promise.all(Array.from({ length: 20 }, () => server.publish(authors[0], "One of many")));
+    const told = () => window.page.locator(".toast:not(.more) p").allInnerTexts();
+    const more = window.page.locator(".toast.more");
+    await eventually(() => more.innerText(), "and 17 more");
+    assert.deepEqual(await told(), Array(3).fill("New: One of many"));
+    await window.page.fill("#profile-name", "Robin");
+    await window.page.getByRole("button", { name: "Save" }).click();
+    await eventually(async () => (await told()).at(-1), "Saved.");
+    assert.ok((await told()).length <= 3);
+    await eventually(() => window.page.locator(".toast").count(), 0);
+    await server.publish(authors[0], "Later");
+    await eventually(told, ["New: Later"]);
+    assert.equal(await more.count(), 0);
+});
