@@ -58,6 +58,7 @@ faults: build
 ## make powerloss  what is left when the power fails, at many moments: SEED=1 STATES=1000
 powerloss: build
 	@$(BUILD)/tests/powerloss --states $(STATES) $(if $(SEED),--seed $(SEED))
+	@$(BUILD)/tests/powerloss --states $(STATES) --second $(if $(SEED),--seed $(SEED))
 
 ## make moments    the long test of restoring to moments: SEED=1 RUNS=50
 moments: build

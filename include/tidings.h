@@ -79,7 +79,7 @@ TIDINGS_API const char *tidings_err_text(enum tidings_err err);
 /* name, default, least, most, what it is. One row is a field here, a flag, a variable and a line of
  * documentation elsewhere. */
 #define TIDINGS_SETTINGS(X)                                                                 \
-    X(follow_burst, 100, 1, 1000000, "follows and unfollows a user may make in one go")     \
+    X(follow_burst, 100, 1, 1000000, "follows, unfollows, changes of settings in one go")   \
     X(follow_refill_ms, 1000, 1, 86400000, "milliseconds until one of them is given back")  \
     X(following_max, 5000, 1, 1000000, "authors a user may follow")                         \
     X(name_max, 64, 1, 256, "characters in a profile name")                                 \
@@ -230,7 +230,7 @@ struct tidings_page {
  *   READING_SET      where the viewer stopped; scene_id 0 is entering the story without reading on
  *   READING_DELETE   one record; READING_CLEAR all, also those not seen yet
  *   SUBSCRIBE, UNSUBSCRIBE   changed, and how it is now
- *   PREFERENCES_SET  the viewer's settings
+ *   PREFERENCES_SET  the viewer's settings; a change takes a token of the bucket of follows
  *   NOTICES_MARK     notification ids; or up_to
  *   WEBHOOK_SET      admin: makes or changes the webhook of that name; WEBHOOK_DELETE removes it. A
  *                    new one is told of what happens from now on; one that is changed tries at once
@@ -273,7 +273,7 @@ struct tidings_page {
     X(COMMENT_RESTORE, 1, comment_id, comment)      \
     X(SCENE_PUBLISH, 1, scene, scene)               \
     X(SCENE_EDIT, 1, scene, scene)                  \
-    X(SCENE_DELETE, 1, scene_id, nothing)           \
+    X(SCENE_DELETE, 1, scene_id, deleted)           \
     X(READING_SET, 1, reading, reading)             \
     X(READING_DELETE, 1, reading, nothing)          \
     X(READING_CLEAR, 1, reading, nothing)           \
@@ -749,6 +749,8 @@ struct tidings_answer {
         struct tidings_post post;
         struct {
             uint64_t author_id;
+            uint64_t
+                story_id; /* of whose scenes some are gone: the scene's, or the story; else 0 */
         } deleted;
         struct {
             struct tidings_post post;
@@ -955,7 +957,7 @@ TIDINGS_API enum tidings_err tidings_verify(struct tidings *engine, struct tidin
 /*
  * A backup is a directory with the newest base image and the log behind it: all that a data directory
  * needs, and it can be opened as one. Everything acknowledged before the call is in it. The directory
- * must be new or empty.
+ * must be new or empty, and is locked until it is filled: LOCKED if a process uses it.
  */
 struct tidings_backup {
     const char *dest;
@@ -972,7 +974,8 @@ TIDINGS_API enum tidings_err tidings_backup(struct tidings *engine, struct tidin
 TIDINGS_API enum tidings_err tidings_backup_dir(const char *dir, struct tidings_backup *backup,
                                                 const char **message);
 
-/* Makes a data directory out of a backup, or of another data directory, as it was at a moment. */
+/* Makes a data directory out of a backup, or of another data directory, which a process may be using, as it
+ * was at a moment. LOCKED if a process uses the new one. */
 struct tidings_restore {
     const char *from;
     const char *dir;  /* new or empty */

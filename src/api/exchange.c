@@ -130,8 +130,9 @@ static void note_change(struct exchange *ex, const struct tidings_answer *answer
     if (ex->op.kind == TIDINGS_OP_PUBLISH) {
         ex->author_id = answer->u.post.author_id;
         ex->post_id = answer->u.post.id;
-    } else if (ex->op.kind == TIDINGS_OP_DELETE) {
+    } else if (ex->op.kind == TIDINGS_OP_DELETE || ex->op.kind == TIDINGS_OP_SCENE_DELETE) {
         ex->author_id = answer->u.deleted.author_id;
+        ex->post_id = answer->u.deleted.story_id;
     } else if (ex->op.kind == TIDINGS_OP_SCENE_PUBLISH) {
         ex->author_id = answer->u.scene.author_id;
         ex->post_id = answer->u.scene.story_id;

@@ -74,7 +74,7 @@ struct exchange {
 
     bool changed;       /* something happened, now and not at an earlier asking: streams are told */
     uint64_t author_id; /* of a post published or deleted */
-    uint64_t post_id;   /* published; the story of a scene published */
+    uint64_t post_id;   /* published; the story deleted, or of a scene published or deleted */
     uint64_t scene_id;  /* published */
 };
 

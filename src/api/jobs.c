@@ -9,6 +9,7 @@
 #include "api/handlers.h"
 #include "api/internal.h"
 #include "base/log.h"
+#include "base/thread.h"
 
 enum { REPORT_MAX = 65536, NAME_BYTES_MAX = 64, PATH_BYTES = 4096 };
 
@@ -57,6 +58,7 @@ static void respond(struct http_request *req, void *arg)
 static void *job_main(void *arg)
 {
     struct job *job = arg;
+    thread_name(job->ex->api->job.kind); /* which nobody changes before the end */
     job->work(job);
     http_request_post(job->ex->req, respond, job);
     return NULL;

@@ -39,6 +39,7 @@ enum notice_kind {
     NOTICE_POST,    /* a post of the author's */
     NOTICE_DELETED, /* a post of the author's is gone */
     NOTICE_SCENE,   /* a scene of a story of the author's */
+    NOTICE_GONE,    /* a scene of the story, or all of it, is gone */
     NOTICE_ALL,     /* too much to remember: all is counted anew for everybody */
 };
 
@@ -289,12 +290,12 @@ static void refresh_unread(struct streams *streams, struct online *online)
 /* Those concerned among n users of streams->ids, there again; how many they are. */
 static size_t keep_concerned(struct streams *streams, const struct notice *notice, size_t n)
 {
-    bool scene = notice->kind == NOTICE_SCENE;
+    bool gone = notice->kind == NOTICE_GONE, scene = gone || notice->kind == NOTICE_SCENE;
     struct tidings_op op = {
         .kind = scene ? TIDINGS_OP_SUBSCRIBERS_AMONG : TIDINGS_OP_FANS_AMONG,
         .user_id = notice->user,
         .u.among = {.author_id = scene ? notice->post : notice->user,
-                    .delivered = notice->kind == NOTICE_DELETED,
+                    .delivered = gone || notice->kind == NOTICE_DELETED,
                     .user_ids = streams->ids,
                     .n_user_ids = n},
     };
@@ -374,9 +375,9 @@ static bool tell_some(struct streams *streams, struct notice *notice, size_t *bu
         tell_of_scene(streams, notice, n);
     for (size_t i = 0; i < n; i++) {
         struct online *online = find_online(streams, streams->ids[i]);
-        if (notice->kind != NOTICE_SCENE)
+        if (notice->kind != NOTICE_SCENE && notice->kind != NOTICE_GONE)
             refresh_badge(streams, online);
-        if (notice->kind == NOTICE_ALL)
+        if (notice->kind == NOTICE_GONE || notice->kind == NOTICE_ALL)
             refresh_unread(streams, online);
     }
     return last;
@@ -451,46 +452,55 @@ static void tell_loop(struct streams *streams, const struct notice *notice)
         http_post(http_server_loop(streams->api->server, streams->loop_index), &streams->post);
 }
 
-static bool make_notice(const struct exchange *ex, struct notice *notice)
+/* What is to be told: up to two notices; how many. */
+static size_t make_notices(const struct exchange *ex, struct notice notices[2])
 {
+    const struct notice gone = {.kind = NOTICE_GONE, .user = ex->author_id, .post = ex->post_id};
     switch (ex->op.kind) {
     case TIDINGS_OP_PUBLISH:
-        *notice = (struct notice){.kind = NOTICE_POST, .user = ex->author_id, .post = ex->post_id};
-        return true;
+        notices[0] =
+            (struct notice){.kind = NOTICE_POST, .user = ex->author_id, .post = ex->post_id};
+        return 1;
     case TIDINGS_OP_DELETE:
-        *notice = (struct notice){.kind = NOTICE_DELETED, .user = ex->author_id};
-        return true;
+        notices[0] = (struct notice){.kind = NOTICE_DELETED, .user = ex->author_id};
+        notices[1] = gone;
+        return ex->post_id ? 2 : 1;
     case TIDINGS_OP_SCENE_PUBLISH:
-        *notice = (struct notice){.kind = NOTICE_SCENE,
-                                  .user = ex->author_id,
-                                  .post = ex->post_id,
-                                  .scene = ex->scene_id};
-        return true;
+        notices[0] = (struct notice){.kind = NOTICE_SCENE,
+                                     .user = ex->author_id,
+                                     .post = ex->post_id,
+                                     .scene = ex->scene_id};
+        return 1;
+    case TIDINGS_OP_SCENE_DELETE:
+        notices[0] = gone;
+        return 1;
     case TIDINGS_OP_NOTICES_MARK:
-        *notice = (struct notice){.kind = NOTICE_BELL, .user = ex->user_id};
-        return true;
+        notices[0] = (struct notice){.kind = NOTICE_BELL, .user = ex->user_id};
+        return 1;
     case TIDINGS_OP_OPEN:
     case TIDINGS_OP_MARK_READ:
     case TIDINGS_OP_MARK_UNREAD:
     case TIDINGS_OP_UNFOLLOW:
-        *notice = (struct notice){.kind = NOTICE_USER, .user = ex->user_id};
-        return true;
+        notices[0] = (struct notice){.kind = NOTICE_USER, .user = ex->user_id};
+        return 1;
     default:
-        return false;
+        return 0;
     }
 }
 
 void streams_tell(struct api *api, const struct exchange *ex)
 {
-    struct notice notice;
-    if (!make_notice(ex, &notice))
+    struct notice notices[2];
+    size_t n = make_notices(ex, notices);
+    if (!n)
         return;
     struct http_counters counters;
     api_counters(api, &counters);
     if (!counters.streams_open)
         return;
     for (unsigned i = 0; i < api->config.threads; i++)
-        tell_loop(api->loops[i].streams, &notice);
+        for (size_t j = 0; j < n; j++)
+            tell_loop(api->loops[i].streams, &notices[j]);
 }
 
 /* ---- Opening -------------------------------------------------------------------------------- */

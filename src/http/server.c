@@ -16,6 +16,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/thread.h"
+
 struct http_server {
     struct net_shared shared;
     uint16_t port;
@@ -163,6 +165,9 @@ static enum http_err add_loop(struct http_server *server)
 static void run_loop(void *arg)
 {
     struct net_loop *net = arg;
+    char name[THREAD_NAME_BYTES];
+    snprintf(name, sizeof name, "http-%u", net->core.index);
+    thread_name(name);
     net_run(net);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "push/endpoint.h"
 
 /* How long an event may wait to be noticed: asking whether there is one costs next to nothing. */
@@ -135,6 +136,7 @@ static void *push_main(void *arg)
 {
     struct push *push = arg;
     int running;
+    thread_name("push");
     while (!atomic_load(&push->stopping)) {
         int64_t wait = TICK_MS;
         list_webhooks(push);

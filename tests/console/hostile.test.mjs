@@ -120,6 +120,7 @@ test("a hostile corpus in every text field stays text on every page", async () =
     await visit("#/inbox", ".chip", [corpus[2]]);
     await visit("#/inbox", ".who", [corpus[1]]);
     await visit(`#/post/${post}`, "article h1", [corpus[0]]);
+    await eventually(async () => (await page.page.title()).includes(corpus[0]), true);
     await visit(`#/post/${post}`, "article .body", corpus);
     await visit(`#/post/${post}`, "article .body", pictures.slice(0, 9).map((url) => url.trim()));
     await page.page.getByText("Oldest", { exact: true }).click();
@@ -160,6 +161,59 @@ test("a hostile corpus in every text field stays text on every page", async () =
     await own.page.locator("dialog", { hasText: corpus[1] }).waitFor();
     assert.deepEqual(await own.page.evaluate(strangers), []);
     assert.deepEqual(await own.page.evaluate(() => window.caught), []);
+});
+
+test("nor does anything come of what webhooks are called, where they are and what they answer", async () => {
+    const [admin] = users(1);
+    const secret = "sixteen letters at least";
+    const put = (name, url) =>
+        server.call(admin, "PUT", `/v1/admin/webhooks/${encodeURIComponent(name)}`, { url, secret, disabled: true }, "admin");
+    // What the server lets in.
+    const taken = [];
+    for (const [i, text] of corpus.entries()) {
+        const url = `https://evil.example/?${encodeURIComponent(text).replaceAll("'", "%27")}#'"pwned()`;
+        for (const made of [url, `https://evil.example/${text}`, text])
+            await put(`hook-${i}`, made).then(() => taken.push(made), () => undefined);
+        await put(text, "https://evil.example/").then(() => taken.push(text), () => undefined);
+    }
+    assert.ok(taken.length > 0, "some of it is let in");
+    const window = await fresh();
+    await window.page.addInitScript(watch);
+    await window.signIn(admin, "admin");
+    const clean = async (where) => {
+        assert.deepEqual(await window.page.evaluate(strangers), [], where);
+        assert.deepEqual(await window.page.evaluate(() => window.caught), [], where);
+    };
+    const { items } = await server.call(admin, "GET", "/v1/admin/webhooks", undefined, "admin");
+    await window.go("#/operator/webhooks");
+    await eventually(() => window.page.locator("li.card .address").allTextContents(), items.map((hook) => hook.url));
+    await clean("webhooks");
+
+    // The same in the form, which says what is wrong with it.
+    for (const text of corpus.slice(0, 4)) {
+        await window.page.fill("#hook-name", text);
+        await window.page.fill("#hook-url", "https://evil.example/");
+        await window.page.fill("#hook-secret", secret);
+        await window.page.click("form.card button[type=submit]");
+        await window.page.locator("form.card .field-error").waitFor();
+        await clean(`the form with ${text}`);
+    }
+
+    // And if the server let in everything: an answer that the test made.
+    const all = corpus.map((text, i) => ({ ...items[0], name: `${text} ${i}`, url: text, state: "retrying", last_error: text }));
+    await window.page.route("**/v1/admin/webhooks", (route) => route.fulfill({ json: { items: all } }));
+    await eventually(() => window.page.locator("li.card h3").allTextContents(), all.map((hook) => hook.name));
+    assert.deepEqual(await window.page.locator("li.card .address").allTextContents(), corpus);
+    assert.deepEqual(await window.page.locator("li.card .hint code").allTextContents(), corpus);
+    await clean("made up");
+    const card = window.page.locator("li.card").nth(2);
+    await card.getByRole("button", { name: "Change" }).click();
+    await eventually(() => window.page.locator("form.card h3").textContent().then((text) => text.includes(corpus[2])), true);
+    assert.equal(await window.page.inputValue("#hook-url"), corpus[2]);
+    await clean("editing");
+    await card.getByRole("button", { name: "Remove" }).click();
+    await window.page.locator("dialog", { hasText: corpus[2] }).waitFor();
+    await clean("the question");
 });
 
 test("the same typed in by hand, and in what only this browser keeps", async () => {

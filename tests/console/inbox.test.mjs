@@ -44,13 +44,14 @@ test("opening a post marks it read, and moves every count in every window", asyn
     await one.row(posts[4]).locator("[data-open]").click();
     await one.page.waitForSelector("article.post");
     for (const window of [one, other]) await eventually(() => window.badge(), 4);
-    await eventually(() => one.page.title(), "(4) Post · Tidings");
+    await eventually(() => one.page.title(), "(4) Post 5 · Tidings");
     await eventually(() => other.page.title(), "(4) Inbox · Tidings");
     await eventually(() => other.chip(authors[0]), 2);
     await eventually(() => other.chip(authors[1]), 2);
     await eventually(() => other.rowState(posts[4]), "read");
 
     await one.page.goBack();
+    await eventually(() => one.page.title(), "(4) Inbox · Tidings");
     await eventually(() => one.rowState(posts[4]), "read");
     await eventually(() => one.chip(authors[0]), 2);
     assert.equal(await one.rowState(posts[3]), "unread");
@@ -216,4 +217,24 @@ test("history: what was opened, latest first; clearing it makes nothing unread",
     await window.confirm();
     await window.sees("You have opened nothing yet.");
     await eventually(() => window.badge(), 0);
+});
+
+test("of many posts at once three are told and the others counted, and what one does is told all the same", async () => {
+    const { fan, authors } = await reader(1);
+    const window = await open(fan);
+    await window.go("#/profile");
+    await window.page.waitForSelector("#profile-name");
+    await Promise.all(Array.from({ length: 20 }, () => server.publish(authors[0], "One of many")));
+    const told = () => window.page.locator(".toast:not(.more) p").allInnerTexts();
+    const more = window.page.locator(".toast.more");
+    await eventually(() => more.innerText(), "and 17 more");
+    assert.deepEqual(await told(), Array(3).fill("New: One of many"));
+    await window.page.fill("#profile-name", "Robin");
+    await window.page.getByRole("button", { name: "Save" }).click();
+    await eventually(async () => (await told()).at(-1), "Saved.");
+    assert.ok((await told()).length <= 3);
+    await eventually(() => window.page.locator(".toast").count(), 0);
+    await server.publish(authors[0], "Later");
+    await eventually(told, ["New: Later"]);
+    assert.equal(await more.count(), 0);
 });

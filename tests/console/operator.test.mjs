@@ -1,22 +1,21 @@
 /** The operator's page against a server that is really at work. */
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
-import { until, withConsole } from "./support.mjs";
+import { until } from "./support/browser.mjs";
+import { withDemo } from "./support/stage.mjs";
 
 const legend = (page, chart, i = 0) => page.locator(".chart", { hasText: chart }).locator(".legend strong").nth(i).textContent();
 
 test("charts show what happens, and stay as wide as their place", () =>
-    withConsole([], async ({ server, open }) => {
+    withDemo([], async ({ server, open }) => {
         const page = await open("operator");
         await page.waitForSelector(".chart canvas");
         assert.equal(await page.locator(".chart canvas").count(), 8);
         let stop = false;
         const load = (async () => {
-            while (!stop) await server.api("POST", "/posts", { body: { kind: "note", title: "t" } });
+            while (!stop) await server.call(1, "POST", "/v1/posts", { kind: "note", title: "t" });
         })();
         await until(async () => parseFloat(await legend(page, "Requests")) > 5, "requests");
         await until(async () => parseFloat(await legend(page, "Write batches")) > 5, "batches");
@@ -33,19 +32,19 @@ test("charts show what happens, and stay as wide as their place", () =>
     }));
 
 test("the tail follows events, and filters choose among them", () =>
-    withConsole([], async ({ server, open }) => {
+    withDemo([], async ({ server, open }) => {
         const page = await open("operator/events");
-        await server.api("POST", "/relation/follow", { user: 77, body: { user_id: 2 } });
+        await server.call(77, "POST", "/v1/relation/follow", { user_id: 2 });
         await page.waitForSelector("td:has-text('FollowCreated')");
-        await server.api("POST", "/posts", { user: 78, body: { kind: "note", title: "t" } });
+        await server.call(78, "POST", "/v1/posts", { kind: "note", title: "t" });
         await page.waitForSelector("tr:has-text('PostPublished') >> text=78");
         await page.getByLabel("Type").selectOption("FollowCreated");
         await page.getByLabel("Actor").fill("77");
         await until(async () => (await page.locator("tbody tr").count()) === 1, "only the one");
         assert.match(await page.locator("tbody tr").textContent(), /FollowCreated77user 2\+1/);
         await page.getByRole("button", { name: "Pause" }).click();
-        await server.api("POST", "/relation/unfollow", { user: 77, body: { user_id: 2 } });
-        await server.api("POST", "/relation/follow", { user: 77, body: { user_id: 2 } });
+        await server.call(77, "POST", "/v1/relation/unfollow", { user_id: 2 });
+        await server.call(77, "POST", "/v1/relation/follow", { user_id: 2 });
         await page.waitForTimeout(1500);
         assert.equal(await page.locator("tbody tr").count(), 1);
         await page.getByRole("button", { name: "Go on" }).click();
@@ -53,7 +52,7 @@ test("the tail follows events, and filters choose among them", () =>
     }));
 
 test("a webhook is added, seen failing, tried again, and removed", () =>
-    withConsole(["--webhook-allow", "127.0.0.1"], async ({ server, open }) => {
+    withDemo(["--webhook-allow", "127.0.0.1"], async ({ server, open }) => {
         let status = 500;
         const receiver = createServer((_, answer) => answer.writeHead(status).end());
         await new Promise((done) => receiver.listen(0, "127.0.0.1", done));
@@ -68,8 +67,8 @@ test("a webhook is added, seen failing, tried again, and removed", () =>
             await page.click("form.card button[type=submit]");
             const card = page.locator("li.card", { hasText: "gateway" });
             await card.locator(".state-ok").waitFor();
-            const story = await server.story("The lighthouse");
-            await server.api("POST", `/stories/${story}/scenes`, { user: 5, body: { title: "x", messages: ["y"] } });
+            const story = await server.demoStory("The lighthouse");
+            await server.scene(5, story, "x", ["y"]);
             await card.locator(".state-retrying").waitFor();
             assert.match(await card.textContent(), /500/);
             status = 204;
@@ -84,22 +83,21 @@ test("a webhook is added, seen failing, tried again, and removed", () =>
         }
     }));
 
-test("verify and backup are run, and a job of somebody else is seen at work", () => {
-    const backups = mkdtempSync(join(tmpdir(), "tidings-backups-"));
-    return withConsole(["--backup-dir", backups], async ({ server, open }) => {
+test("verify and backup are run, and a job of somebody else is seen at work", () =>
+    withDemo([], async ({ server, open }) => {
         const page = await open("operator/care");
         await page.getByRole("button", { name: "Verify now" }).click();
         await page.waitForSelector("text=All is well");
         await page.fill("#backup-name", "mine");
         await page.getByRole("button", { name: "Back up now" }).click();
         await page.waitForSelector("text=“mine” is complete");
-        assert.deepEqual(readdirSync(backups), ["mine"]);
+        assert.deepEqual(readdirSync(server.backups), ["mine"]);
         await page.fill("#backup-name", "mine");
         await page.getByRole("button", { name: "Back up now" }).click();
         await page.waitForSelector("text=There is a backup of that name already.");
 
         // How far it is: the server's answer, since here a job takes but a moment.
-        const status = await server.api("GET", "/admin/status", { admin: true });
+        const status = await server.call(1, "GET", "/v1/admin/status", undefined, "admin");
         assert.equal(status.job, null);
         const job = { kind: "verify", part: "users", done: 30, total: 120, started_at: Date.now() };
         await page.route("**/v1/admin/status", (route) => route.fulfill({ json: { ...status, job } }));
@@ -108,17 +106,16 @@ test("verify and backup are run, and a job of somebody else is seen at work", ()
         assert.ok(await page.getByRole("button", { name: "Verify now" }).isDisabled());
         await page.unroute("**/v1/admin/status");
         await until(async () => (await page.locator("progress").count()) === 0, "it is over");
-    });
-});
+    }));
 
 test("without an administrator's token there is nothing to see", () =>
-    withConsole([], async ({ server, open }) => {
+    withDemo([], async ({ server, open }) => {
         const page = await open("stories");
         await page.evaluate(() => {
             const session = JSON.parse(sessionStorage.getItem("tidings.session"));
             sessionStorage.setItem("tidings.session", JSON.stringify({ ...session, adminToken: null }));
         });
-        await page.goto(`${server.base}/#/operator`);
+        await page.goto(`${server.origin}/#/operator`);
         await page.reload();
         await page.waitForSelector("text=This needs a token with the role admin.");
         assert.equal(await page.locator("[data-nav=operator]").count(), 0);

@@ -117,6 +117,21 @@ test("a phone of 360 × 740: nothing is wider than the screen, and all can be re
     assert.equal(await window.page.locator("button.more").getAttribute("aria-expanded"), "false");
 });
 
+test("on a phone the badge stays on one line, also when it says 999+", async () => {
+    const [user, author] = users(2);
+    await server.follow(user, author);
+    const window = await open(user, { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
+    const badge = window.page.locator("[data-nav=inbox] .badge");
+    const height = async () => (await badge.boundingBox()).height;
+    await server.publish(author, "The first");
+    await eventually(() => window.badge(), 1);
+    const one = await height();
+    for (let i = 0; i < 20; i++) await Promise.all(Array.from({ length: 50 }, () => server.publish(author, "One of many")));
+    await eventually(() => badge.locator("[aria-hidden]").innerText(), "999+");
+    assert.equal(await height(), one);
+    assert.equal(await window.fits(), true);
+});
+
 test("the server dies and comes back: one is told, nothing is lost, and the counts are right again", async () => {
     const [user, author] = users(2);
     await server.follow(user, author);

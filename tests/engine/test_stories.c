@@ -752,6 +752,37 @@ static void those_who_turned_it_off_are_not_told(void **state)
     assert_verifies();
 }
 
+/* A toggle touches every subscription of the user: it was free, and thousands of them held up the writer. */
+static void turning_updates_on_and_off_takes_tokens(void **state)
+{
+    (void)state;
+    struct tidings_op off = {.kind = TIDINGS_OP_PREFERENCES_SET, .user_id = BOB};
+    uint64_t a = story(ANN, "a");
+    close_engine();
+    options.settings.follow_burst = 3;
+    open_engine();
+    subscribe(BOB, a);
+    want_updates(BOB, false);
+    want_updates(BOB, true);
+    for (int i = 0; i < 5; i++)
+        want_updates(BOB, true); /* what changes nothing costs nothing */
+    must((struct tidings_op){.kind = TIDINGS_OP_FOLLOW, .user_id = BOB, .u.relation.user_id = ANN});
+    assert_int_equal(run(off), TIDINGS_RATE_LIMITED);
+    assert_int_equal(answer.retry_after_ms, 1000);
+    ASSERT_LIST(list_subscribers, a, BOB);
+    want_updates(BOB, true);
+    want_updates(CID, false); /* another user's is another bucket */
+    off.role = TIDINGS_ROLE_SERVICE;
+    must(off);
+    off.role = TIDINGS_ROLE_USER;
+    off.u.preferences.story_updates = true;
+    assert_int_equal(run(off), TIDINGS_RATE_LIMITED);
+    atomic_fetch_add(&clock_ms, 1000);
+    must(off);
+    ASSERT_LIST(list_subscribers, a, BOB);
+    assert_verifies();
+}
+
 static void what_is_deleted_leaves_the_list(void **state)
 {
     (void)state;
@@ -918,6 +949,7 @@ int main(void)
         TEST(those_among_are_found_from_both_sides),
         TEST(what_is_published_while_subscribed_is_notified),
         TEST(those_who_turned_it_off_are_not_told),
+        TEST(turning_updates_on_and_off_takes_tokens),
         TEST(what_is_deleted_leaves_the_list),
         TEST(notices_are_marked_all_or_none),
         TEST(notices_are_exact_whatever_happens),

@@ -113,6 +113,25 @@ def test_the_command_backs_up_a_running_server_and_restores_to_a_moment(make_ser
         copy.verify()
 
 
+def test_a_running_servers_directory_is_a_source_and_no_target(make_server, tmp_path):
+    server, other = make_server(), make_server()
+    ann, bob = server.users(2)
+    ann.follow(bob)
+    bob.publish()
+    files = sorted(os.listdir(other.data))
+    for arguments in (("backup", other.data, "--data", server.data), ("restore", server.data, "--data", other.data)):
+        done = tidings(*arguments)
+        assert done.returncode == 3 and done.stderr == "tidings: another process uses the target directory\n", done
+    assert sorted(os.listdir(other.data)) == files
+    assert other.user().badge() == 0
+    data = tmp_path / "restored"
+    done = tidings("restore", server.data, "--data", str(data))
+    assert done.returncode == 0, done.stderr
+    bob.publish()
+    assert ann.check_adds_up() == 2, "the source goes on"
+    assert serve_from(data, make_server).user(ann.id).check_adds_up() == 1
+
+
 def test_the_log_in_words(make_server):
     server = make_server()
     ann, bob = server.users(2)

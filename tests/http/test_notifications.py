@@ -214,6 +214,21 @@ def test_settings_are_on_until_turned_off(server):
     assert switch(ann, True) == {"story_updates": True} == ann.get("/settings")
 
 
+def test_changes_of_the_settings_are_limited_together_with_follows(make_server):
+    server = make_server(settings={"follow_burst": 3, "follow_refill_ms": 3_600_000})
+    ann, bob = server.users(2)
+    switch(ann, False)
+    switch(ann, False)  # changes nothing and is free
+    ann.follow(bob)
+    switch(ann, True)
+    answer = ann.send("PUT", "/v1/settings", {"story_updates": False})
+    assert answer.status == 429 and answer.json["code"] == "rate_limited"
+    assert 3500 < int(answer.headers["retry-after"]) <= 3600
+    assert ann.get("/settings") == {"story_updates": True}, "nothing written"
+    ann.refused(429, "rate_limited", "POST", "/v1/relation/follow", {"user_id": bob.id})
+    switch(bob, False)  # its own bucket
+
+
 @pytest.mark.parametrize("body, field", [({}, "story_updates"), ({"story_updates": None}, "story_updates"),
                                          ({"story_updates": 1}, "story_updates"),
                                          ({"story_updates": "true"}, "story_updates"),
@@ -331,6 +346,38 @@ def test_marking_on_one_device_moves_the_number_on_the_others(server, listen):
     mark(ann, up_to=ann.get("/notifications")["as_of"])
     for stream in (phone, tablet):
         stream.until("unread", notifications=0)
+
+
+def test_deleting_a_scene_moves_the_number_back(server, listen):
+    """Nothing was sent, and the number stayed wrong until something else happened."""
+    ann, bob, eve, dan = server.users(4)
+    story = bob.story()
+    for user in (ann, eve):
+        user.subscribe(story)
+    streams = {user: listen(user) for user in (ann, eve, dan)}
+    scenes = [bob.scene(story)["id"] for _ in range(3)]
+    for user in (ann, eve):
+        streams[user].until("notification", id=scenes[2], unread=3)
+    eve.unsubscribe(story)  # and keeps what was told
+    mark(ann, ids=scenes[:1])
+    streams[ann].until("unread", notifications=2)
+
+    bob.expect(204, "DELETE", f"/v1/scenes/{scenes[0]}")
+    streams[eve].until("unread", notifications=2)
+    bob.expect(204, "DELETE", f"/v1/scenes/{scenes[1]}")
+    streams[eve].until("unread", notifications=1)
+    event = streams[ann].next()  # of the first, which was read, nothing
+    assert (event.name, event.data) == ("unread", {"notifications": 1})
+    bob.delete(story)
+    for user in (ann, eve):
+        streams[user].until("unread", notifications=0)
+        assert user.get("/notifications")["unread"] == 0
+    dan.follow(ann)
+    ann.publish()
+    names = []
+    while "post" not in names:
+        names.append(streams[dan].next().name)
+    assert "unread" not in names, "who was never told hears nothing"
 
 
 def test_a_repeat_with_the_key_tells_nobody_again(server, listen):

@@ -1,4 +1,5 @@
 """Health, metrics, status, verify, the log; stopping in order."""
+import glob
 import http.client
 import json
 import re
@@ -7,7 +8,7 @@ import time
 
 from support.client import Client, connect, exchange, read_answers
 from support.metrics import Metrics, scrape
-from support.server import tidings, wait_until
+from support.server import SANITIZED, tidings, wait_until
 
 
 # ---- Health -------------------------------------------------------------------------------------
@@ -52,6 +53,25 @@ def refused(server):
         return False
     except ConnectionRefusedError:
         return True
+
+
+# ---- Threads ------------------------------------------------------------------------------------
+
+def thread_names(server):
+    names = []
+    for task in glob.glob(f"/proc/{server.process.pid}/task/*/comm"):
+        with open(task, encoding="ascii") as file:
+            names.append(file.read().strip())
+    return sorted(names)
+
+
+def test_every_thread_has_a_name(make_server):
+    server = make_server(settings={"threads": 3})
+    expected = sorted(["tidings", "writer", "keeper", "push", "http-0", "http-1", "http-2"])
+    # A sanitizer may have a thread of its own.
+    wait_until(lambda: [name for name in thread_names(server) if name in expected] == expected, "names")
+    if not SANITIZED:
+        assert thread_names(server) == expected
 
 
 # ---- Metrics ------------------------------------------------------------------------------------

@@ -269,9 +269,13 @@ static void same_success(struct diff *diff, const struct tidings_op *op,
     case TIDINGS_OP_EVENTS:
         same_events(diff, want, got);
         break;
+    case TIDINGS_OP_DELETE:
+    case TIDINGS_OP_SCENE_DELETE:
+        same_u64(diff, "author_id", want->deleted_author_id, got->u.deleted.author_id);
+        same_u64(diff, "story_id", want->deleted_story_id, got->u.deleted.story_id);
+        break;
     case TIDINGS_OP_SCENE_PUBLISH:
     case TIDINGS_OP_SCENE_EDIT:
-    case TIDINGS_OP_SCENE_DELETE:
     case TIDINGS_OP_SCENES:
     case TIDINGS_OP_SCENE:
     case TIDINGS_OP_READING_SET:
@@ -309,7 +313,6 @@ static void same_success(struct diff *diff, const struct tidings_op *op,
     case TIDINGS_OP_WEBHOOKS:
     case TIDINGS_OP_WEBHOOK:
     case TIDINGS_OP_COMMENT_DELETE:
-    case TIDINGS_OP_DELETE:
     case TIDINGS_OP_HISTORY_DELETE:
     case TIDINGS_OP_HISTORY_CLEAR:
     case TIDINGS_OP_COUNT:

@@ -452,7 +452,8 @@ static void aim(struct generator *g, struct run *run, const struct step *step)
 
     if (!rng_percent(&g->rng, 15))
         return;
-    if (step->op.kind == TIDINGS_OP_FOLLOW || step->op.kind == TIDINGS_OP_UNFOLLOW)
+    if (step->op.kind == TIDINGS_OP_FOLLOW || step->op.kind == TIDINGS_OP_UNFOLLOW ||
+        step->op.kind == TIDINGS_OP_PREFERENCES_SET)
         aim_at_token(g, user->full_at, s->follow_burst, s->follow_refill_ms);
     if (step->op.kind == TIDINGS_OP_REACT || step->op.kind == TIDINGS_OP_UNREACT)
         aim_at_token(g, user->react_full_at, s->react_burst, s->react_refill_ms);

@@ -155,6 +155,8 @@ struct model_answer {
     struct tidings_text title;  /* of a deleted post */
     struct tidings_text stored; /* if the operation is to be made once; then only this */
 
+    uint64_t deleted_author_id;
+    uint64_t deleted_story_id;
     bool changed;
     bool following;
     bool followed_by;
@@ -259,6 +261,7 @@ struct model_bucket {
 bool model_bucket_has(const struct model_bucket *bucket, const struct tidings_op *op, int64_t t,
                       struct model_answer *answer);
 void model_bucket_take(const struct model_bucket *bucket, const struct tidings_op *op, int64_t t);
+struct model_bucket model_follow_bucket(struct model *model, const struct tidings_op *op);
 void model_add_event(struct model *model, struct tidings_event event);
 
 /* model_react.c: reactions, and what follows from them. */

@@ -298,6 +298,8 @@ static bool scene_delete(struct model *model, const struct tidings_op *op, int64
         return false;
     }
     scene->deleted = true;
+    answer->deleted_author_id = scene->author_id;
+    answer->deleted_story_id = scene->story_id;
     scene_event(model, TIDINGS_EVENT_SCENE_DELETED, t, op->user_id, scene, -1);
     return true;
 }
@@ -378,12 +380,17 @@ static bool preferences_set(struct model *model, const struct tidings_op *op, in
 {
     struct model_reader *reader = model_reader(model, op->user_id);
     bool quiet = !op->u.preferences.story_updates;
+    struct model_bucket bucket = model_follow_bucket(model, op);
 
-    if (reader->quiet != quiet)
+    if (reader->quiet != quiet) {
+        if (!model_bucket_has(&bucket, op, t, answer))
+            return false;
+        model_bucket_take(&bucket, op, t);
         model_add_event(model, (struct tidings_event){.type = TIDINGS_EVENT_PREFERENCES_CHANGED,
                                                       .happened_at = t,
                                                       .actor_user_id = op->user_id,
                                                       .target_id = op->user_id});
+    }
     reader->quiet = quiet;
     answer->story.story_updates = !quiet;
     return true;

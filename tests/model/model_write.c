@@ -67,7 +67,7 @@ void model_bucket_take(const struct model_bucket *bucket, const struct tidings_o
     *bucket->full_at += bucket->refill_ms;
 }
 
-static struct model_bucket follow_bucket(struct model *model, const struct tidings_op *op)
+struct model_bucket model_follow_bucket(struct model *model, const struct tidings_op *op)
 {
     return (struct model_bucket){&model_user(model, op->user_id)->full_at,
                                  (int64_t)model->settings.follow_burst,
@@ -89,7 +89,7 @@ static bool follow(struct model *model, const struct tidings_op *op, int64_t t,
     uint64_t fan = op->user_id;
     uint64_t author = op->u.relation.user_id;
     bool already = model_follows(model, fan, author);
-    struct model_bucket bucket = follow_bucket(model, op);
+    struct model_bucket bucket = model_follow_bucket(model, op);
 
     if (!model_bucket_has(&bucket, op, t, answer))
         return false;
@@ -143,7 +143,7 @@ static bool unfollow(struct model *model, const struct tidings_op *op, int64_t t
 {
     uint64_t fan = op->user_id;
     uint64_t author = op->u.relation.user_id;
-    struct model_bucket bucket = follow_bucket(model, op);
+    struct model_bucket bucket = model_follow_bucket(model, op);
 
     if (!model_bucket_has(&bucket, op, t, answer))
         return false;
@@ -290,6 +290,8 @@ static bool delete_post(struct model *model, const struct tidings_op *op, int64_
         return false;
     }
     post->deleted = true;
+    answer->deleted_author_id = post->author_id;
+    answer->deleted_story_id = post->kind == TIDINGS_STORY ? post->id : 0;
     model_set_text(&post->body, (struct tidings_text){"", 0});
     model_set_text(&post->excerpt, (struct tidings_text){"", 0});
     add_event(model, TIDINGS_EVENT_POST_DELETED, t, op->user_id, post->id, post->author_id, -1);

@@ -8,7 +8,17 @@
 
 enum { GO_ON = 25, PATIENCE_S = 120 };
 
-/* Where the data stand, and that it is between what was acknowledged and what was asked for. */
+/* Batches are there as a whole or not at all. Where one ended is told by the newest id, too: what changed
+ * nothing has none of its own. */
+static bool is_end(const struct script *script, const struct expectation *e, uint64_t newest)
+{
+    for (size_t i = 0; i <= script->n; i++)
+        if (e->ends[i] && script->newest[i] == newest)
+            return true;
+    return false;
+}
+
+/* Where the data stand, and that it is between what was promised and what was asked for. */
 static bool find_place(const struct script *script, struct run *run, const struct expectation *e,
                        size_t *place)
 {
@@ -21,11 +31,13 @@ static bool find_place(const struct script *script, struct run *run, const struc
     if (newest < script->newest[e->least])
         return run_fail(
             run,
-            "LOST: %zu changes were acknowledged, only %zu are there (newest id %" PRIu64
+            "LOST: %zu changes must have survived, only %zu are there (newest id %" PRIu64
             ", not %" PRIu64 ")",
             e->least, *place, newest, script->newest[e->least]);
     if (newest > script->newest[e->most])
         return run_fail(run, "%zu changes are there, but only %zu were asked for", *place, e->most);
+    if (!is_end(script, e, newest))
+        return run_fail(run, "%zu changes are there: a part of a batch", *place);
     return true;
 }
 
@@ -51,10 +63,10 @@ static bool recovers(const struct script *script, struct run *run, const struct 
     size_t place;
     if (!run_open_engine(run) || !find_place(script, run, e, &place))
         return false;
-    if (place > e->least)
-        script_advance(script, run, e->least, place);
+    if (place > e->model)
+        script_advance(script, run, e->model, place);
     else
-        place = e->least; /* what followed changed nothing */
+        place = e->model; /* what followed changed nothing */
     if (!look(run, script_time(script, place)) || !go_on(script, run, place))
         return false;
     tidings_close(run->engine);

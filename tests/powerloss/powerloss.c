@@ -4,10 +4,13 @@
  * that the disk may be in if the power fails at some moment, and recovers each of them: everything
  * acknowledged before the moment is there, nothing is half-done, and the engine goes on rightly.
  *
- *   powerloss [--seed N] [--states N] [--lie] [--keep]
+ *   powerloss [--seed N] [--states N] [--second] [--lie] [--keep]
  *
  * Every other trace begins with an empty directory, the others with one that was closed in order; half of
  * them have long bodies, so that the log is rolled and base images are made.
+ *
+ * With --second the durability is that of each second: what was acknowledged when a sync of the log began
+ * that is over must be there, the rest may be up to the end of some batch, and none may wait too long for a sync.
  *
  * With --lie the disk says that it has synced and has not, from the middle of the trace on: then the run
  * must find something, or it fails. Threads make every run a little different; what failed is left where
@@ -26,6 +29,7 @@
 
 #include "disk.h"
 #include "powerloss.h"
+#include "promise.h"
 
 enum {
     STATES_A_TRACE = 50,
@@ -40,6 +44,7 @@ enum {
 struct arguments {
     uint64_t seed;
     size_t states;
+    bool each_second;
     bool lie;
     bool keep;
 };
@@ -71,9 +76,10 @@ struct session {
     struct run run;
     struct trace trace;
     struct disk *disk;
-    size_t acknowledged; /* so many of the script's changes */
-    size_t submitted;
-    size_t advanced; /* where the model stands */
+    struct promise promise; /* at the point that the disk stands at */
+    struct promise in_all;  /* at the end of the trace */
+    size_t advanced;        /* where the model stands */
+    size_t loose;           /* states in which something acknowledged may be lost */
     size_t failures;
     char dir[SCRIPT_PATH];
     char trace_path[SCRIPT_PATH];
@@ -178,18 +184,6 @@ static void choose_points(const struct session *session, struct point *points, s
     qsort(points, n, sizeof *points, by_moment);
 }
 
-static void note_mark(struct session *session, const struct trace_record *mark)
-{
-    size_t after = (size_t)mark->offset + 1;
-    const uint64_t *newest = session->script.newest;
-    if (mark->length == MARK_SUBMITTED && after > session->submitted)
-        session->submitted = after;
-    /* One that changed nothing may have been answered before others that came earlier. */
-    bool changed = newest[after] != newest[after - 1];
-    if (mark->length == MARK_ACKNOWLEDGED && changed && after > session->acknowledged)
-        session->acknowledged = after;
-}
-
 /* ---- States ------------------------------------------------------------------------------------- */
 
 static void report_failure(struct session *session, const struct point *point, const char *dir)
@@ -197,18 +191,27 @@ static void report_failure(struct session *session, const struct point *point, c
     printf("\nseed %" PRIu64 ", record %" PRIu64 " of %" PRIu64 ", %s reached the disk:\n%s",
            session->script.recording->seed, point->at, session->trace.n,
            disk_style_name(point->style), session->run.outcome->report.text);
-    printf("%zu changes acknowledged, %zu submitted; trace %s, the disk before and after the "
+    printf("%zu changes acknowledged, %zu of them synced, %zu submitted; trace %s, the disk before "
+           "and after the "
            "recovery: "
            "%s %s.recovered\n",
-           session->acknowledged, session->submitted, session->trace_path, dir, dir);
+           session->promise.acknowledged, session->promise.synced, session->promise.submitted,
+           session->trace_path, dir, dir);
 }
 
 static void try_state(struct session *session, const struct point *point, size_t number)
 {
     char dir[SCRIPT_PATH], data[SCRIPT_PATH], recovered[SCRIPT_PATH];
     struct rng rng;
-    struct expectation expectation = {.least = session->acknowledged, .most = session->submitted};
-    expectation.same_boot = point->style == DISK_ALL;
+    bool machine = point->style != DISK_ALL;
+    struct expectation expectation = {
+        .least = promise_least(&session->promise, machine),
+        .most = session->promise.submitted,
+        .model = session->advanced,
+        .ends = session->in_all.ends,
+        .same_boot = !machine,
+    };
+    session->loose += expectation.least < session->promise.acknowledged;
     rng_seed(&rng, point->seed);
     script_path(dir, "%s/state-%zu", session->script.dir, number);
     script_path(recovered, "%s.recovered", dir);
@@ -239,13 +242,13 @@ static void try_states(struct session *session, const struct point *points, size
     while (next < n && session->failures < FAILURES_MAX) {
         if (points[next].at > number &&
             (record = next_record(&session->trace, &at, &path, &data))) {
-            if (record->kind == TRACE_MARK)
-                note_mark(session, record);
+            promise_feed(&session->promise, number, record, path);
             disk_feed(session->disk, number++, record, path, data);
             continue;
         }
-        script_advance(&session->script, &session->run, session->advanced, session->acknowledged);
-        session->advanced = session->acknowledged;
+        size_t least = promise_least(&session->promise, true);
+        script_advance(&session->script, &session->run, session->advanced, least);
+        session->advanced = least;
         try_state(session, &points[next], next);
         if (isatty(STDOUT_FILENO))
             printf("\rseed %" PRIu64 ": %zu states of %zu ", session->script.recording->seed,
@@ -288,8 +291,10 @@ static bool record_trace(struct session *session)
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0)
-        workload(&session->script, session->dir, session->trace_path, from);
-    session->submitted = session->acknowledged = from;
+        workload(&session->script, session->dir, session->trace_path, from,
+                 session->arguments->each_second);
+    promise_init(&session->promise, &session->script, session->arguments->each_second, from);
+    promise_init(&session->in_all, &session->script, session->arguments->each_second, from);
     return script_wait(pid, &session->run.outcome->report) &&
            load_trace(&session->trace, session->trace_path, session->fresh);
 }
@@ -317,8 +322,26 @@ static void feed_all(struct session *session)
     const char *path;
     const uint8_t *data;
     uint64_t number = 0;
-    for (size_t at = 0; (record = next_record(&session->trace, &at, &path, &data));)
+    for (size_t at = 0; (record = next_record(&session->trace, &at, &path, &data));) {
+        promise_feed(&session->in_all, number, record, path);
         disk_feed(session->disk, number++, record, path, data);
+    }
+    session->in_all.ends[session->in_all.acknowledged] = true;
+}
+
+static void tell(const struct session *session, size_t states, size_t failures)
+{
+    const struct trace *trace = &session->trace;
+    const struct promise *promise = &session->in_all;
+    printf("%sseed %" PRIu64 ": %zu changes, %" PRIu64 " records, %zu segments, %zu images, "
+           "%zu removed, ",
+           isatty(STDOUT_FILENO) ? "\r" : "", session->script.recording->seed, session->script.n,
+           trace->n, trace->segments, trace->images, trace->removed);
+    if (promise->each_second)
+        printf("%zu syncs of the log, at most %" PRId64
+               " ms late, %zu states with changes unsynced, ",
+               promise->log_syncs, promise->longest_ms, session->loose);
+    printf("%zu states, %zu failures\n", states, failures);
 }
 
 static size_t run_session(const struct arguments *arguments, uint64_t seed, size_t states,
@@ -340,24 +363,22 @@ static size_t run_session(const struct arguments *arguments, uint64_t seed, size
     }
     session->disk = disk_new(UINT64_MAX);
     feed_all(session);
-    bool whole = trace_is_whole(session);
+    bool sound = promise_kept(&session->in_all) && trace_is_whole(session);
     disk_free(session->disk);
     struct point *points = calloc(states, sizeof *points);
     choose_points(session, points, states);
     session->disk = disk_new(arguments->lie ? session->trace.n / 2 : UINT64_MAX);
-    if (whole)
+    if (sound)
         try_states(session, points, states);
     disk_free(session->disk);
     free(points);
-    size_t failures = session->failures + !whole;
-    printf("%sseed %" PRIu64 ": %zu changes, %" PRIu64 " records, %zu segments, %zu images, "
-           "%zu removed, %zu states, %zu failures\n",
-           isatty(STDOUT_FILENO) ? "\r" : "", seed, session->script.n, session->trace.n,
-           session->trace.segments, session->trace.images, session->trace.removed, states,
-           failures);
+    size_t failures = session->failures + !sound;
+    tell(session, states, failures);
     munmap((void *)(uintptr_t)session->trace.bytes, session->trace.size);
     free(session->trace.interesting);
     free(session->trace.seen);
+    promise_release(&session->promise);
+    promise_release(&session->in_all);
     run_close(&session->run);
     if (!arguments->keep && (!failures || arguments->lie))
         script_free(&session->script);
@@ -368,17 +389,17 @@ static size_t run_session(const struct arguments *arguments, uint64_t seed, size
 static bool parse(struct arguments *arguments, int argc, char **argv)
 {
     static const struct option flags[] = {
-        {"seed", required_argument, NULL, 's'},
-        {"states", required_argument, NULL, 'n'},
-        {"lie", no_argument, NULL, 'l'},
-        {"keep", no_argument, NULL, 'k'},
-        {0},
+        {"seed", required_argument, NULL, 's'}, {"states", required_argument, NULL, 'n'},
+        {"second", no_argument, NULL, '1'},     {"lie", no_argument, NULL, 'l'},
+        {"keep", no_argument, NULL, 'k'},       {0},
     };
     for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
         if (flag == 's')
             arguments->seed = strtoull(optarg, NULL, 10);
         else if (flag == 'n')
             arguments->states = strtoull(optarg, NULL, 10);
+        else if (flag == '1')
+            arguments->each_second = true;
         else if (flag == 'l')
             arguments->lie = true;
         else if (flag == 'k')
@@ -396,7 +417,7 @@ int main(int argc, char **argv)
     size_t failures = 0;
     arguments.seed = (uint64_t)time(NULL) * 1000 + (uint64_t)getpid() % 1000;
     if (!parse(&arguments, argc, argv)) {
-        fprintf(stderr, "usage: powerloss [--seed N] [--states N] [--lie] [--keep]\n");
+        fprintf(stderr, "usage: powerloss [--seed N] [--states N] [--second] [--lie] [--keep]\n");
         return 2;
     }
     script_temporary(parent, "powerloss");
@@ -411,6 +432,8 @@ int main(int argc, char **argv)
         printf("a disk that lies was %s\n", failures ? "found out" : "NOT found out");
         return failures ? EXIT_SUCCESS : EXIT_FAILURE;
     }
-    printf("power loss: %zu states, %zu failures\n", arguments.states, failures);
+    printf("power loss, synced %s: %zu states, %zu failures\n",
+           arguments.each_second ? "each second" : "before each answer", arguments.states,
+           failures);
     return failures ? EXIT_FAILURE : EXIT_SUCCESS;
 }

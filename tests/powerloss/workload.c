@@ -7,12 +7,22 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "model/random.h"
 #include "powerloss.h"
 
-enum { IN_FLIGHT_MAX = 48, SESSIONS = 3, IMAGE_BYTES = 1 << 20, WAITS_MAX = 60 };
+enum {
+    IN_FLIGHT_MAX = 48,
+    SESSIONS = 3,
+    SLOW_SESSION = 1, /* of those with durability = second */
+    SLOW_MS = 3500,   /* it takes so long, and ... */
+    IDLE_MS = 1200,   /* ... once does nothing for so long: together more than a change may wait */
+    AT_ONCE = 8,
+    IMAGE_BYTES = 1 << 20,
+    WAITS_MAX = 60
+};
 
 struct slot {
     struct tidings_call call;
@@ -41,6 +51,13 @@ static _Noreturn void give_up(const char *what, enum tidings_err err)
     _exit(EXIT_FAILURE);
 }
 
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 static void done(struct tidings_call *call)
 {
     struct slot *slot = call->ctx;
@@ -48,6 +65,7 @@ static void done(struct tidings_call *call)
     bool by_writer = !pthread_equal(pthread_self(), flight->submitter);
     if (by_writer && slot->number % 4 == 0)
         shim_look();
+    shim_mark((uint64_t)now_ms(), MARK_TIME);
     shim_mark(slot->number, MARK_ACKNOWLEDGED);
     pthread_mutex_lock(&flight->mutex);
     atomic_store(&slot->done, true);
@@ -102,6 +120,7 @@ static void submit(struct flight *flight, const struct tidings_op *op, size_t nu
     slot->number = number;
     atomic_store(&slot->done, false);
     flight->end++;
+    shim_mark((uint64_t)now_ms(), MARK_TIME);
     shim_mark(number, MARK_SUBMITTED);
     tidings_submit(flight->engine, &slot->call);
 }
@@ -136,8 +155,19 @@ static void wait_for_image(struct flight *flight)
     usleep(30000);
 }
 
+/* The changes of the slow session come a few at a time, the last of them when its time is over. */
+static void keep_pace(int64_t begin_ms, size_t done, size_t all)
+{
+    int64_t due_ms = begin_ms + SLOW_MS * (int64_t)done / (int64_t)all;
+    if (done >= all / 2)
+        due_ms += IDLE_MS;
+    int64_t early_ms = due_ms - now_ms();
+    if (done % AT_ONCE == 0 && early_ms > 0)
+        usleep((useconds_t)early_ms * 1000);
+}
+
 static void fly(const struct script *script, const struct tidings_options *options, size_t from,
-                size_t to, struct rng *rng)
+                size_t to, bool slow, struct rng *rng)
 {
     static struct flight flight;
     pthread_t reader;
@@ -153,15 +183,19 @@ static void fly(const struct script *script, const struct tidings_options *optio
     pthread_cond_init(&flight.landed, NULL);
     pthread_create(&reader, NULL, read_on, &flight);
     size_t width = 1;
+    int64_t begin_ms = now_ms();
     for (size_t i = from; i < to; i++) {
         const struct tidings_op *op = script->calls[i].op;
         if (i % 32 == 0)
             width = rng_between(rng, 1, IN_FLIGHT_MAX);
+        if (slow)
+            keep_pace(begin_ms, i - from, to - from);
         bool wait = must_wait(&flight, op);
         while (flight.end - flight.begin >= (wait ? 1 : width))
             land_one(&flight);
         submit(&flight, op, i);
-        wait_for_image(&flight);
+        if (options->durability == TIDINGS_DURABLE_COMMIT)
+            wait_for_image(&flight); /* with `second` the slow session takes long enough for one */
     }
     while (flight.begin < flight.end)
         land_one(&flight);
@@ -177,7 +211,8 @@ void use_small_files(struct tidings_settings *settings)
     script_set(settings, "snapshot_log_mb", 1);
 }
 
-void workload(const struct script *script, const char *dir, const char *trace, size_t from)
+void workload(const struct script *script, const char *dir, const char *trace, size_t from,
+              bool each_second)
 {
     struct tidings_options options;
     struct rng rng;
@@ -190,10 +225,13 @@ void workload(const struct script *script, const char *dir, const char *trace, s
     options.dir = dir;
     options.settings = script->recording->settings;
     use_small_files(&options.settings);
+    if (each_second)
+        options.durability = TIDINGS_DURABLE_SECOND;
     rng_seed(&rng, script->recording->seed);
     for (size_t i = 0; i < SESSIONS; i++) {
         size_t n = script->n - from;
-        fly(script, &options, from + n * i / SESSIONS, from + n * (i + 1) / SESSIONS, &rng);
+        fly(script, &options, from + n * i / SESSIONS, from + n * (i + 1) / SESSIONS,
+            each_second && i == SLOW_SESSION, &rng);
     }
     _exit(EXIT_SUCCESS);
 }

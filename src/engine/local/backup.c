@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Backup and restore. Base images never change, and the log only grows, so copying both while a
- * server writes is safe as long as nothing is removed meanwhile. The file `state` comes last: a
- * backup without it is not complete.
+ * Backup and restore. Base images never change, and the log only grows, so reading both while a
+ * server writes is safe as long as nothing is removed meanwhile: see store_hold. The target is locked
+ * like a data directory in use, and its file `state` comes last: a backup without it is not complete.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -30,17 +30,45 @@ static bool place_of(const char *dir, struct place *place)
 
 /* ---- The target ----------------------------------------------------------------------------- */
 
-static enum tidings_err make_place(const char *dir, struct place *to, const char **message)
+/* Refuses a target that another process uses, or in which there is something: but for a lock file that
+ * somebody left, which says nothing. Somebody else's directory is left as it is. */
+static enum tidings_err check_target(const struct place *to, const char **message)
 {
-    if (!place_of(dir, to))
-        return store_fail(TIDINGS_INVALID, message, "the path of the target is too long", false);
-    if (dir_make(to->dir))
-        return store_fail(file_error(), message, "the target directory cannot be made", true);
-    if (!dir_is_empty(to->dir))
+    if (store_is_locked(to->dir))
+        return store_fail(TIDINGS_LOCKED, message, "another process uses the target directory",
+                          false);
+    if (!dir_has_only(to->dir, "lock"))
+        return store_fail(TIDINGS_INVALID, message, "the target directory is not empty", false);
+    return TIDINGS_OK;
+}
+
+/* Once more with the lock: others may have been quicker. */
+static enum tidings_err fill_target(const struct place *to, const char **message)
+{
+    if (!dir_has_only(to->dir, "lock"))
         return store_fail(TIDINGS_INVALID, message, "the target directory is not empty", false);
     if (dir_make(to->log_dir) || dir_make(to->base_dir))
         return store_fail(file_error(), message, "the target directory cannot be filled", true);
     return TIDINGS_OK;
+}
+
+/* Makes the target, for this process alone until `lock` is closed; -1 on failure. */
+static enum tidings_err make_place(const char *dir, struct place *to, int *lock,
+                                   const char **message)
+{
+    *lock = -1;
+    if (!place_of(dir, to))
+        return store_fail(TIDINGS_INVALID, message, "the path of the target is too long", false);
+    if (dir_make(to->dir))
+        return store_fail(file_error(), message, "the target directory cannot be made", true);
+    enum tidings_err err = check_target(to, message);
+    if (!err)
+        err = store_lock(to->dir, lock, message);
+    if (!err)
+        err = fill_target(to, message);
+    if (err)
+        store_unlock(lock);
+    return err;
 }
 
 static enum tidings_err copy_seal_key(const char *from, const char *to)
@@ -190,60 +218,48 @@ static uint64_t bytes_in(const char *dir)
     return sum;
 }
 
-static enum tidings_err copy_all(const struct place *from, struct tidings_backup *backup,
+static enum tidings_err copy_all(const struct place *from, const struct place *to,
+                                 const struct state *state, struct tidings_backup *backup,
                                  const char **message)
 {
-    struct place to;
-    struct state state;
     uint64_t number;
-    enum tidings_err err = read_state(from->dir, &state, message);
-    if (!err)
-        err = make_place(backup->dest, &to, message);
-    if (err)
-        return err;
     struct copying copying = {
         .from = from,
-        .to = &to,
+        .to = to,
         .backup = backup,
         .progress = {.to = backup->progress,
                      .what = "copying",
                      .total = bytes_in(from->base_dir) + bytes_in(from->log_dir)},
     };
-    err = copy_base(&copying, &number);
+    enum tidings_err err = copy_base(&copying, &number);
     if (!err)
-        err = copy_seal_key(from->dir, to.dir);
+        err = copy_seal_key(from->dir, to->dir);
     if (err)
         return store_fail(err, message, "the backup cannot be written", true);
-    err = copy_log(&copying, state.id, number, message);
+    err = copy_log(&copying, state->id, number, message);
     if (err)
         return err;
     progress_end(&copying.progress);
-    err = look_through(&copying, state.id, number, message);
-    return err ? err : finish_place(&to, state.id, message);
+    err = look_through(&copying, state->id, number, message);
+    return err ? err : finish_place(to, state->id, message);
 }
 
 enum tidings_err tidings_backup_dir(const char *dir, struct tidings_backup *backup,
                                     const char **message)
 {
-    struct place from;
+    struct place from, to;
+    struct state state;
+    int lock = -1;
     if (!place_of(dir, &from))
         return store_fail(TIDINGS_INVALID, message, "the path of the source is too long", false);
-    return copy_all(&from, backup, message);
-}
-
-static void pin(struct store *store, int delta)
-{
-    pthread_mutex_lock(&store->mutex);
-    store->pins += (unsigned)delta;
-    pthread_mutex_unlock(&store->mutex);
-}
-
-enum tidings_err store_backup(struct store *store, struct tidings_backup *backup,
-                              const char **message)
-{
-    pin(store, +1);
-    enum tidings_err err = tidings_backup_dir(store->dir, backup, message);
-    pin(store, -1);
+    int held = store_hold(from.log_dir);
+    enum tidings_err err = read_state(from.dir, &state, message);
+    if (!err)
+        err = make_place(backup->dest, &to, &lock, message);
+    if (!err)
+        err = copy_all(&from, &to, &state, backup, message);
+    store_unlock(&lock);
+    store_unlock(&held);
     return err;
 }
 
@@ -291,41 +307,54 @@ static enum tidings_err make_base(struct image_job *job, const struct place *to,
     return TIDINGS_OK;
 }
 
-enum tidings_err tidings_restore(struct tidings_restore *restore, const char **message)
+/* The data as they were, in their place; *restore says what they are. */
+static enum tidings_err restore_to(const struct place *from, const struct place *to,
+                                   struct state *state, struct tidings_restore *restore,
+                                   const char **message)
 {
-    struct place from, to;
-    struct state state;
     char path[PATH_BYTES];
-    int64_t until_ms = restore->until_ms ? restore->until_ms : INT64_MAX;
-    if (!place_of(restore->from, &from))
-        return store_fail(TIDINGS_INVALID, message, "the path of the source is too long", false);
-    enum tidings_err err = read_state(from.dir, &state, message);
-    if (!err)
-        err = check_moment(&from, until_ms, message);
-    if (!err)
-        err = make_place(restore->dir, &to, message);
-    if (err || !path_join(path, to.base_dir, "unfinished"))
-        return err ? err : TIDINGS_INVALID;
+    if (!path_join(path, to->base_dir, "unfinished"))
+        return store_fail(TIDINGS_INVALID, message, "the path of the target is too long", false);
     struct image_job job = {
-        .log_dir = from.log_dir,
-        .base_dir = from.base_dir,
-        .id = state.id,
+        .log_dir = from->log_dir,
+        .base_dir = from->base_dir,
+        .id = state->id,
         .path = path,
         .map_bytes = SIZE_MAX / 4,
         .number = UINT64_MAX,
-        .time_ms = until_ms,
+        .time_ms = restore->until_ms ? restore->until_ms : INT64_MAX,
         .for_good = true,
         .salvage = restore->salvage,
         .progress = restore->progress,
     };
-    err = make_base(&job, &to, message);
-    if (!err && copy_seal_key(from.dir, to.dir))
+    enum tidings_err err = make_base(&job, to, message);
+    if (!err && copy_seal_key(from->dir, to->dir))
         err = store_fail(file_error(), message, "seal.key cannot be copied", true);
-    /* From here on it has a history of its own. */
-    if (!err && getrandom(state.id, sizeof state.id, 0) != sizeof state.id)
-        err = store_fail(TIDINGS_IO, message, "no random numbers", true);
     restore->batch = job.made.number;
     restore->time_ms = job.made.time_ms;
     snprintf(restore->lost, sizeof restore->lost, "%s", job.message);
-    return err ? err : finish_place(&to, state.id, message);
+    /* From here on it has a history of its own. */
+    if (!err && getrandom(state->id, sizeof state->id, 0) != sizeof state->id)
+        err = store_fail(TIDINGS_IO, message, "no random numbers", true);
+    return err ? err : finish_place(to, state->id, message);
+}
+
+enum tidings_err tidings_restore(struct tidings_restore *restore, const char **message)
+{
+    struct place from, to;
+    struct state state;
+    int lock = -1;
+    if (!place_of(restore->from, &from))
+        return store_fail(TIDINGS_INVALID, message, "the path of the source is too long", false);
+    int held = store_hold(from.log_dir);
+    enum tidings_err err = read_state(from.dir, &state, message);
+    if (!err)
+        err = check_moment(&from, restore->until_ms ? restore->until_ms : INT64_MAX, message);
+    if (!err)
+        err = make_place(restore->dir, &to, &lock, message);
+    if (!err)
+        err = restore_to(&from, &to, &state, restore, message);
+    store_unlock(&lock);
+    store_unlock(&held);
+    return err;
 }

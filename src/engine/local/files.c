@@ -84,16 +84,22 @@ enum tidings_err dir_make(const char *path)
     return dir_sync(parent);
 }
 
-bool dir_is_empty(const char *path)
+bool dir_has_only(const char *path, const char *name)
 {
     DIR *stream = opendir(path);
     bool empty = true;
     if (!stream)
         return errno == ENOENT;
     for (struct dirent *entry; (entry = readdir(stream));)
-        empty = empty && (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."));
+        empty = empty && (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") ||
+                          !strcmp(entry->d_name, name));
     closedir(stream);
     return empty;
+}
+
+bool dir_is_empty(const char *path)
+{
+    return dir_has_only(path, ".");
 }
 
 /* ---- Bytes ---------------------------------------------------------------------------------- */

@@ -39,6 +39,8 @@ enum tidings_err dir_make(const char *path);
 
 /* Whether nothing is in it, or it is not there. */
 bool dir_is_empty(const char *path);
+/* The same, whether or not there is this one thing. */
+bool dir_has_only(const char *path, const char *name);
 
 /* Makes durable what was created, renamed or removed in the directory. */
 enum tidings_err dir_sync(const char *path);

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "base/wait.h"
 #include "engine/local/store.h"
 
@@ -149,10 +150,10 @@ static void remove_old(struct store *store)
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     int64_t keep_ms = (int64_t)store->settings.log_days * 24 * 60 * 60 * 1000;
-    pthread_mutex_lock(&store->mutex);
-    if (!store->pins)
+    int alone = store_hold_alone(store->log_dir);
+    if (alone >= 0) /* otherwise somebody reads it: after the next image */
         remove_segments(store, remove_bases(store, (int64_t)now.tv_sec * 1000, keep_ms));
-    pthread_mutex_unlock(&store->mutex);
+    store_unlock(&alone);
 }
 
 /* ---- Making a base image -------------------------------------------------------------------- */
@@ -208,6 +209,7 @@ static void *keeper_main(void *arg)
     enum { PATIENCE_S = 60 };
     struct store *store = arg;
     unsigned seconds = LOOK_EVERY_S;
+    thread_name("keeper");
     while (wait_a_moment(store, seconds)) {
         seconds = LOOK_EVERY_S;
         if (!is_due(store))

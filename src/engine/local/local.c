@@ -113,7 +113,7 @@ static enum tidings_err local_backup(struct engine *engine, struct tidings_backu
                                      const char **message)
 {
     struct local *local = (struct local *)engine;
-    return store_backup(local->store, backup, message);
+    return tidings_backup_dir(local->store->dir, backup, message);
 }
 
 /* ---- Life ----------------------------------------------------------------------------------- */

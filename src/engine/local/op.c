@@ -25,7 +25,7 @@ static const struct {
     [TIDINGS_OP_COMMENT_RESTORE] = {apply_comment_restore, answer_comment},
     [TIDINGS_OP_SCENE_PUBLISH] = {apply_scene_publish, answer_scene_publish},
     [TIDINGS_OP_SCENE_EDIT] = {apply_scene_edit, answer_scene_edit},
-    [TIDINGS_OP_SCENE_DELETE] = {apply_scene_delete, NULL},
+    [TIDINGS_OP_SCENE_DELETE] = {apply_scene_delete, answer_scene_delete},
     [TIDINGS_OP_READING_SET] = {apply_reading_set, answer_reading_set},
     [TIDINGS_OP_READING_DELETE] = {apply_reading_delete, NULL},
     [TIDINGS_OP_READING_CLEAR] = {apply_reading_clear, NULL},

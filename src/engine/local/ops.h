@@ -87,7 +87,7 @@ uint64_t event_oldest_kept(const struct view *view);
 
 /* scene.c */
 apply_fn apply_scene_publish, apply_scene_edit, apply_scene_delete;
-answer_fn answer_scene_publish, answer_scene_edit, answer_scene, answer_scenes;
+answer_fn answer_scene_publish, answer_scene_edit, answer_scene_delete, answer_scene, answer_scenes;
 
 /* When a story is deleted: its scenes go with it, whatever their number. */
 void story_close(struct view *view, uint64_t story);

@@ -11,7 +11,7 @@
 #include "engine/local/lists.h"
 #include "engine/local/target.h"
 
-enum { RESULT_POST, RESULT_AUTHOR }; /* call->result */
+enum { RESULT_POST, RESULT_AUTHOR, RESULT_STORY }; /* call->result */
 
 static void put_post(struct view *view, uint64_t id, const struct post_record *post)
 {
@@ -160,6 +160,7 @@ enum tidings_err apply_delete(struct view *view, struct tidings_call *call)
         story_close(view, id);
     settle_author(view, id, &post);
     call->result[RESULT_AUTHOR] = post.author;
+    call->result[RESULT_STORY] = post.kind == TIDINGS_STORY ? id : 0;
     view_event(view, TIDINGS_EVENT_POST_DELETED, call->op->user_id, id, post.author, -1);
     return TIDINGS_OK;
 }
@@ -230,6 +231,7 @@ enum tidings_err answer_delete(struct view *view, struct reply *reply)
 {
     (void)view;
     reply->answer->u.deleted.author_id = reply->call->result[RESULT_AUTHOR];
+    reply->answer->u.deleted.story_id = reply->call->result[RESULT_STORY];
     return TIDINGS_OK;
 }
 

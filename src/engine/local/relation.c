@@ -6,7 +6,6 @@
  */
 #include <string.h>
 
-#include "domain/bucket.h"
 #include "domain/ids.h"
 #include "engine/local/ops.h"
 #include "engine/local/tie.h"
@@ -14,16 +13,6 @@
 enum { RESULT_CHANGED, RESULT_PURGED }; /* call->result; a refused call's is the wait */
 
 /* ---- Changing ------------------------------------------------------------------------------- */
-
-static enum tidings_err take_token(struct view *view, struct tidings_call *call,
-                                   struct user_record *user)
-{
-    struct bucket_rule rule = {
-        .burst = (int64_t)view->settings->follow_burst,
-        .refill_ms = (int64_t)view->settings->follow_refill_ms,
-    };
-    return view_take_token(view, call, &rule, &user->follow_full_at);
-}
 
 /* Both users' counts and the index, from not following to following (+1) or back (-1). */
 static void count_relation(struct view *view, struct user_record *fan, const struct tie *tie,
@@ -49,7 +38,7 @@ enum tidings_err apply_follow(struct view *view, struct tidings_call *call)
     struct user_record user = view_user(view, fan);
     struct tie tie;
 
-    enum tidings_err err = take_token(view, call, &user);
+    enum tidings_err err = view_take_follow_token(view, call, &user);
     if (err)
         return err;
     tie_load(view, fan, author, &tie);
@@ -87,7 +76,7 @@ enum tidings_err apply_unfollow(struct view *view, struct tidings_call *call)
     struct user_record user = view_user(view, fan);
     struct tie tie;
 
-    enum tidings_err err = take_token(view, call, &user);
+    enum tidings_err err = view_take_follow_token(view, call, &user);
     if (err)
         return err;
     tie_load(view, fan, author, &tie);

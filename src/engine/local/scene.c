@@ -17,7 +17,11 @@
 #include "engine/local/ops.h"
 #include "engine/local/story.h"
 
-enum { RESULT_SCENE }; /* call->result; of a refused call what is deleted */
+enum {
+    RESULT_SCENE, /* call->result; of a refused call what is deleted */
+    RESULT_AUTHOR,
+    RESULT_STORY
+};
 
 /* ---- Finding -------------------------------------------------------------------------------- */
 
@@ -301,6 +305,8 @@ enum tidings_err apply_scene_delete(struct view *view, struct tidings_call *call
     put_scene(view, id, &scene);
     kv_del(view->txn, TABLE_SCENE, &messages);
     list_delete(view, &realm_scenes, scene.story, scene.seq);
+    call->result[RESULT_AUTHOR] = story.author;
+    call->result[RESULT_STORY] = scene.story;
     return TIDINGS_OK;
 }
 
@@ -393,6 +399,14 @@ static enum tidings_err answer_whole(struct view *view, struct reply *reply, uin
         return err;
     fill_scene(view, reply, id, story.author, &scene, out);
     fill_messages(view, reply, id, &scene, out);
+    return TIDINGS_OK;
+}
+
+enum tidings_err answer_scene_delete(struct view *view, struct reply *reply)
+{
+    (void)view;
+    reply->answer->u.deleted.author_id = reply->call->result[RESULT_AUTHOR];
+    reply->answer->u.deleted.story_id = reply->call->result[RESULT_STORY];
     return TIDINGS_OK;
 }
 

@@ -57,6 +57,41 @@ enum tidings_err store_lock(const char *dir, int *fd, const char **message)
     return TIDINGS_OK;
 }
 
+bool store_is_locked(const char *dir)
+{
+    char path[PATH_BYTES];
+    int fd = path_join(path, dir, "lock") ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
+    store_unlock(&fd);
+    return locked;
+}
+
+void store_unlock(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+/* Of the directory `log`: it is there in a backup, too, and nobody replaces it. */
+static int lock_log(const char *log_dir, int how)
+{
+    int fd = open(log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0 && flock(fd, how))
+        store_unlock(&fd);
+    return fd;
+}
+
+int store_hold(const char *log_dir)
+{
+    return lock_log(log_dir, LOCK_SH);
+}
+
+int store_hold_alone(const char *log_dir)
+{
+    return lock_log(log_dir, LOCK_EX | LOCK_NB);
+}
+
 /* ---- What is there -------------------------------------------------------------------------- */
 
 static bool is_there(const char *path)

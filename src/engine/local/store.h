@@ -40,7 +40,6 @@ struct store {
     pthread_cond_t wanted;
     bool keeping;
     _Atomic bool stopping;
-    unsigned pins;            /* backups under way: nothing is removed */
     uint64_t based_bytes;     /* redo_bytes when the newest base image was made */
     uint64_t bases, failures; /* base images made, and not made, since opening */
 };
@@ -87,14 +86,22 @@ enum tidings_err state_write(const char *dir, const struct state *state);
 /* The name of this run of the machine; NO_BOOT if it cannot be known. */
 void state_boot(char boot[BOOT_BYTES]);
 
-/* ---- backup.c -------------------------------------------------------------------------------- */
-
-enum tidings_err store_backup(struct store *store, struct tidings_backup *backup,
-                              const char **message);
-
-/* ---- lock ------------------------------------------------------------------------------------- */
+/* ---- Locks: held by a descriptor, and gone with the process ------------------------------------ */
 
 /* Takes the directory for this process: LOCKED if another has it. The descriptor keeps it. */
 enum tidings_err store_lock(const char *dir, int *fd, const char **message);
+
+/* Whether another has it; leaves no trace in the directory. */
+bool store_is_locked(const char *dir);
+
+/*
+ * While somebody holds the log, in this process or another, no keeper removes log or base images of the
+ * directory; waits if it is just removing. Alone: for the keeper, if nobody holds it. -1 if it cannot be had.
+ */
+int store_hold(const char *log_dir);
+int store_hold_alone(const char *log_dir);
+
+/* Gives any of these back. -1 is fine. */
+void store_unlock(int *fd);
 
 #endif

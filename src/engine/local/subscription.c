@@ -150,6 +150,12 @@ enum tidings_err apply_preferences_set(struct view *view, struct tidings_call *c
     bool quiet = !call->op->u.preferences.story_updates;
     if (quiet == !!shelf.quiet)
         return TIDINGS_OK;
+    /* Work for every subscription: not as often as one likes. */
+    struct user_record record = view_user(view, user);
+    enum tidings_err err = view_take_follow_token(view, call, &record);
+    if (err)
+        return err;
+    view_put_user(view, user, &record);
     turn_all(view, user, quiet);
     shelf.quiet = quiet;
     view_put_shelf(view, user, &shelf);

@@ -92,6 +92,16 @@ enum tidings_err view_take_token(struct view *view, struct tidings_call *call,
     return TIDINGS_OK;
 }
 
+enum tidings_err view_take_follow_token(struct view *view, struct tidings_call *call,
+                                        struct user_record *user)
+{
+    struct bucket_rule rule = {
+        .burst = (int64_t)view->settings->follow_burst,
+        .refill_ms = (int64_t)view->settings->follow_refill_ms,
+    };
+    return view_take_token(view, call, &rule, &user->follow_full_at);
+}
+
 void view_add(struct view *view, uint64_t *count, int64_t delta)
 {
     if (delta < 0 && *count < (uint64_t)-delta) {

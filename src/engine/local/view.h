@@ -88,6 +88,9 @@ void view_put_user(struct view *view, uint64_t user, const struct user_record *r
  */
 enum tidings_err view_take_token(struct view *view, struct tidings_call *call,
                                  const struct bucket_rule *rule, uint64_t *full_at);
+/* The same from the bucket of follows. */
+enum tidings_err view_take_follow_token(struct view *view, struct tidings_call *call,
+                                        struct user_record *user);
 
 /* Adds to a count. A would-be negative one is a fault in the data: the transaction fails. */
 void view_add(struct view *view, uint64_t *count, int64_t delta);

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <time.h>
 
+#include "base/thread.h"
 #include "base/wait.h"
 #include "domain/ids.h"
 #include "engine/local/local.h"
@@ -335,6 +336,7 @@ static void *writer_main(void *arg)
     struct local *local = arg;
     struct tidings_call *batch;
     size_t n;
+    thread_name("writer");
     while (take_batch(local, &batch, &n)) {
         run_batch(local, batch, n);
         sync_log(local, n == 0);

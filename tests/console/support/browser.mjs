@@ -35,6 +35,17 @@ export async function eventually(look, want, what) {
     }
 }
 
+/** Looks until it is so; what it was. */
+export async function until(look, what) {
+    const end = Date.now() + PATIENCE_MS;
+    for (;;) {
+        const got = await look();
+        if (got) return got;
+        if (Date.now() > end) throw new Error(`not in ${PATIENCE_MS} ms: ${what}`);
+        await new Promise((done) => setTimeout(done, 40));
+    }
+}
+
 /** A window with what a person does and sees in it. */
 export class Window {
     wrong = [];
@@ -58,6 +69,13 @@ export class Window {
         await this.page.goto(this.server.origin);
         await this.page.fill("#token", this.server.token(user, role));
         await this.page.getByRole("button", { name: /^(Sign in|登录)$/ }).click();
+        await this.online();
+        return this;
+    }
+
+    /** Follows the link of `serve --dev`, which signs in as its first user. */
+    async enter() {
+        await this.page.goto(this.server.link);
         await this.online();
         return this;
     }

@@ -1,6 +1,6 @@
 // A real `tidings serve` in a directory of its own, on a free port, and calls to it as any user.
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -21,8 +21,11 @@ export class Server {
     /** What `serve --dev` printed; empty without it. */
     link = "";
 
-    constructor({ dev = false } = {}) {
+    /** `args` are further flags. */
+    constructor({ dev = false, args = [] } = {}) {
         this.dev = dev;
+        this.args = args;
+        mkdirSync(this.backups);
     }
 
     get origin() {
@@ -35,8 +38,9 @@ export class Server {
 
     /** Starts it, again on the same port if it ran before. */
     async start() {
-        const args = ["serve", "--data", join(this.#dir, "data"), "--backup-dir", this.backups, ...generous];
-        const child = spawn(program, [...args, "--listen", `127.0.0.1:${this.port}`, ...(this.dev ? ["--dev"] : [])], {
+        const places = ["--data", join(this.#dir, "data"), "--backup-dir", this.backups];
+        const how = ["--listen", `127.0.0.1:${this.port}`, ...(this.dev ? ["--dev"] : [])];
+        const child = spawn(program, ["serve", ...places, ...how, ...generous, ...this.args], {
             env: { ...process.env, TIDINGS_JWT_SECRET: SECRET },
             stdio: ["ignore", "pipe", "pipe"],
         });
@@ -89,11 +93,19 @@ export class Server {
         return this.#tokens.get(key);
     }
 
+    /** With --dev the server has a key of its own, and the link has tokens of a service and of an administrator. */
+    #headers(user, role) {
+        if (!this.dev) return { Authorization: `Bearer ${this.token(user, role)}` };
+        const tokens = new URLSearchParams(this.link.split("#")[1]);
+        if (role === "admin") return { Authorization: `Bearer ${tokens.get("admin")}` };
+        return { Authorization: `Bearer ${tokens.get("dev")}`, "X-User-Id": String(user) };
+    }
+
     /** A call that must work; the answer. */
     async call(user, method, path, body, role = "user") {
         const answer = await fetch(`${this.origin}${path}`, {
             method,
-            headers: { Authorization: `Bearer ${this.token(user, role)}`, "Content-Type": "application/json" },
+            headers: { ...this.#headers(user, role), "Content-Type": "application/json" },
             ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         });
         const text = await answer.text();
@@ -118,6 +130,12 @@ export class Server {
     comment(user, post, body, parent) {
         const answer = parent ? { parent_id: parent } : {};
         return this.call(user, "POST", `/v1/posts/${post}/comments`, { body, ...answer });
+    }
+
+    /** A story of the demo community, by how its title begins. */
+    async demoStory(begins) {
+        const { items } = await this.call(1, "GET", "/v1/hot?kind=story");
+        return items.find((row) => row.title.startsWith(begins)).post_id;
     }
 
     scene(author, story, title, messages) {

@@ -1,4 +1,4 @@
-// A server and a browser for the tests of a file; each test takes users of its own.
+// A server and a browser: for all tests of a file, each of which takes users of its own, or for one test alone.
 import { after, afterEach, before } from "node:test";
 import { Browser } from "./browser.mjs";
 import { Server } from "./server.mjs";
@@ -26,4 +26,27 @@ export function stage({ prepare, ...options } = {}) {
         },
         window: (how) => made.browser.window(made.server, how),
     };
+}
+
+/**
+ * For one test: a fresh server with the demo community, `args` among its flags. `open` is a page at a place of the
+ * console, signed in by the server's link. Everything is gone afterwards, and nothing went wrong in any window.
+ */
+export async function withDemo(args, run) {
+    const server = new Server({ dev: true, args });
+    let browser = null;
+    try {
+        await server.start();
+        browser = await Browser.launch();
+        const open = async (place, how = {}) => {
+            const window = await (await browser.window(server, how)).enter();
+            await window.go(`#/${place}`);
+            return window.page;
+        };
+        await run({ server, open });
+        await browser.finish();
+    } finally {
+        await browser?.close();
+        await server.close();
+    }
 }

@@ -8,6 +8,7 @@ import { confirm } from "../state/confirm";
 import { inboxAddress, inboxChanged, markUnread, openPost } from "../state/inbox";
 import { go, idAt } from "../state/router";
 import { isAdmin, me } from "../state/session";
+import { useSubject } from "../state/subject";
 import { complain, explain, say } from "../state/toasts";
 import { Avatar, Failed, Loading, Time, UserLink } from "../ui/bits";
 import { nameOf, number } from "../ui/format";
@@ -163,6 +164,8 @@ export function PostPage() {
         );
     };
     useEffect(open, [id]);
+    const gone = error.value instanceof Problem && error.value.status === 410 ? error.value : null;
+    useSubject(gone ? gone.more.post_title : post.value?.title);
     return (
         <>
             <p class="back">
@@ -170,8 +173,8 @@ export function PostPage() {
                     <Icon name="back" /> {t("nav.inbox")}
                 </a>
             </p>
-            {error.value instanceof Problem && error.value.status === 410 ? (
-                <Gone problem={error.value} />
+            {gone ? (
+                <Gone problem={gone} />
             ) : error.value ? (
                 <Failed text={explain(error.value)} retry={open} />
             ) : post.value ? (

@@ -5,6 +5,7 @@ import { FIRST, pages } from "../pages";
 import { badge } from "../state/live";
 import { place } from "../state/router";
 import { isSignedIn, me } from "../state/session";
+import { subject } from "../state/subject";
 import { ConnectionBar } from "./ConnectionBar";
 import { Confirm } from "./Confirm";
 import { Help } from "./Help";
@@ -26,7 +27,7 @@ function Page() {
         first.current = false;
     }, [where]);
 
-    const title = row ? t(row.title) : t("app.unknown_page");
+    const title = row ? (subject.value ?? t(row.title)) : t("app.unknown_page");
     useEffect(() => {
         const n = badge.value;
         document.title = `${n ? `(${n}) ` : ""}${title} · ${t("app.name")}`;

@@ -1,5 +1,5 @@
 import { t } from "../i18n";
-import { dismiss, toasts } from "../state/toasts";
+import { dismiss, toasts, untold } from "../state/toasts";
 import { Icon } from "../ui/Icon";
 
 export function Toasts() {
@@ -24,6 +24,7 @@ export function Toasts() {
                     </button>
                 </div>
             ))}
+            {untold.value ? <p class="toast more">{t("toast.more", { n: untold.value })}</p> : null}
         </div>
     );
 }

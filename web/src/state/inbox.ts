@@ -11,7 +11,7 @@ import { createFeed, type Feed } from "./feed";
 import { badge, onLive } from "./live";
 import { go, place } from "./router";
 import { isSignedIn, me } from "./session";
-import { complain, say } from "./toasts";
+import { complain, news, say } from "./toasts";
 
 export type Filter = "all" | "unread" | "read";
 type InboxPage = Page<Item> & { as_of: string };
@@ -225,7 +225,7 @@ export function startInbox(): void {
         refreshSoon();
         const word = place.value.path[0] ?? "inbox";
         if (word !== "inbox")
-            say(t("inbox.arrived", { title: post.title }), "info", {
+            news(t("inbox.arrived", { title: post.title }), {
                 label: t("help.open"),
                 run: () => go(`#/post/${post.post_id}`),
             });

@@ -11,19 +11,28 @@ export interface Toast {
 }
 
 const SHOWN_MS = 6000;
-const MOST = 4;
+const MOST = 3;
 
 export const toasts = signal<Toast[]>([]);
+/** News for which there was no room; until the last message is gone. */
+export const untold = signal(0);
 let next = 1;
 
 export function dismiss(id: number): void {
     toasts.value = toasts.value.filter((toast) => toast.id !== id);
+    if (!toasts.value.length) untold.value = 0;
 }
 
 export function say(text: string, kind: Toast["kind"] = "info", action?: Toast["action"]): void {
     const id = next++;
     toasts.value = [...toasts.value.slice(1 - MOST), { id, text, kind, ...(action ? { action } : {}) }];
     setTimeout(() => dismiss(id), SHOWN_MS);
+}
+
+/** Something that happened elsewhere: many of them at once are counted, and push nothing away. */
+export function news(text: string, action: Toast["action"]): void {
+    if (toasts.value.length < MOST) say(text, "info", action);
+    else untold.value++;
 }
 
 /** What a failed call says to people. */

@@ -4,6 +4,7 @@ import type { Post } from "../api/types";
 import { t } from "../i18n";
 import { idAt } from "../state/router";
 import { me } from "../state/session";
+import { useSubject } from "../state/subject";
 import { explain } from "../state/toasts";
 import { Empty, Failed, Loading, UserLink } from "../ui/bits";
 import { Icon } from "../ui/Icon";
@@ -108,6 +109,7 @@ export function StoryPage() {
     const end = useFollowing(reader.hasEarlier || shown > 1 ? shown : 0);
     const readOn = () => void reader.readOn();
     useReadOnKeys(readOn);
+    useSubject(story?.title);
 
     if (reader.problem) return <Failed text={explain(reader.problem)} retry={() => location.reload()} />;
     if (!story) return <Loading />;

@@ -53,6 +53,7 @@ export const core = {
     "error.deleted": "It has been deleted.",
     "error.too_fast": "Too fast. Wait {s} s.",
     "error.busy": "The server cannot do it at the moment. Try again later.",
+    "toast.more": "and {n} more",
     "user.unnamed": "User {id}",
     "time.now": "just now",
     "kind.note": "Note",

@@ -55,6 +55,7 @@ export const core: Record<keyof typeof en, string> = {
     "error.deleted": "内容已被删除。",
     "error.too_fast": "太快了，请等 {s} 秒。",
     "error.busy": "服务器暂时无法处理，请稍后再试。",
+    "toast.more": "还有 {n} 条",
     "user.unnamed": "用户 {id}",
     "time.now": "刚刚",
     "kind.note": "笔记",
