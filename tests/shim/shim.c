@@ -25,7 +25,8 @@
 atomic_bool shim_active;
 struct shim_fd shim_fds[SHIM_FDS];
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+/* Recursive: a sanitizer that has something to say of what we do opens files to say it. */
+static pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static char root[PATH_MAX];
 static char boot_id[PATH_MAX];
 
