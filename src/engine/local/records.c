@@ -313,6 +313,62 @@ bool readmap_decode_bits(struct bytes from, uint64_t *read)
     return !r.bad;
 }
 
+/* ---- A block of the reading history --------------------------------------------------------- */
+
+/* In the last bits of an entry's first number. Of one operation's entries, only the first needs a stamp. */
+enum { HISTORY_STAMP = 1, HISTORY_DOWN = 2 };
+
+static size_t put_entry(uint8_t *to, struct history_entry before, struct history_entry entry)
+{
+    if (entry.stamp == before.stamp)
+        return put_varint(to, gap_encode(entry.post - before.post) << 1);
+    bool down = entry.post < before.post;
+    uint64_t gap = down ? before.post - entry.post : entry.post - before.post;
+    size_t n = put_varint(to, gap_encode(gap) << 2 | (down ? HISTORY_DOWN : 0) | HISTORY_STAMP);
+    return n + put_varint(to + n, gap_encode(entry.stamp - before.stamp));
+}
+
+static struct history_entry read_entry(struct reader *r, struct history_entry before)
+{
+    uint64_t code = read_varint(r);
+    struct history_entry entry = before;
+    if (code & HISTORY_STAMP) {
+        uint64_t gap = gap_decode(code >> 2);
+        entry.post = code & HISTORY_DOWN ? before.post - gap : before.post + gap;
+        entry.stamp += gap_decode(read_varint(r));
+    } else {
+        entry.post += gap_decode(code >> 1);
+    }
+    bool ascends = code & HISTORY_STAMP ? entry.stamp > before.stamp : entry.post > before.post;
+    if (!ascends || !is_stamp(entry.stamp) || !is_stamp(entry.post))
+        reader_fail(r);
+    return entry;
+}
+
+size_t history_encode(const struct history_entry *entries, size_t n, uint8_t to[HISTORY_RECORD_MAX])
+{
+    assert(n >= 1 && n <= HISTORY_BLOCK);
+    size_t used = 0;
+    to[used++] = VERSION_1;
+    to[used++] = (uint8_t)n;
+    for (size_t i = 1; i < n; i++)
+        used += put_entry(to + used, entries[i - 1], entries[i]);
+    return used;
+}
+
+bool history_decode(struct bytes from, struct history_entry oldest, struct history_block *block)
+{
+    struct reader r = reader_of(from.p, from.n);
+    read_head(&r, 0);
+    block->n = read_u8(&r);
+    block->at[0] = oldest;
+    if (!block->n || block->n > HISTORY_BLOCK || !is_stamp(oldest.stamp) || !is_stamp(oldest.post))
+        return false;
+    for (size_t i = 1; i < block->n && !r.bad; i++)
+        block->at[i] = read_entry(&r, block->at[i - 1]);
+    return read_end(&r);
+}
+
 /* ---- A post --------------------------------------------------------------------------------- */
 
 enum { POST_DELETED = 1 };

@@ -122,6 +122,31 @@ bool readmap_decode(struct bytes from, struct readmap *map);
 /* Only which are read: for searches that need no times. */
 bool readmap_decode_bits(struct bytes from, uint64_t *read);
 
+/* ---- A block of the reading history --------------------------------------------------------- */
+
+/* Sorted by stamp, then by post. */
+struct history_entry {
+    uint64_t stamp;
+    uint64_t post;
+};
+
+static inline bool history_before(struct history_entry a, struct history_entry b)
+{
+    return a.stamp != b.stamp ? a.stamp < b.stamp : a.post < b.post;
+}
+
+enum { HISTORY_BLOCK = 32, HISTORY_RECORD_MAX = 2 + (HISTORY_BLOCK - 1) * 2 * 9 };
+
+/* Oldest first; none is there twice. The first one is the row's key and not in its value. */
+struct history_block {
+    size_t n;
+    struct history_entry at[HISTORY_BLOCK];
+};
+
+size_t history_encode(const struct history_entry *entries, size_t n,
+                      uint8_t to[HISTORY_RECORD_MAX]);
+bool history_decode(struct bytes from, struct history_entry oldest, struct history_block *block);
+
 /* ---- A post --------------------------------------------------------------------------------- */
 
 struct post_record {
