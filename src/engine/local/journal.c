@@ -19,43 +19,43 @@ bool journal_decode(struct bytes key, struct bytes value, struct history_block *
     return history_decode(value, oldest, block);
 }
 
-size_t journal_encode(uint64_t reader, const struct history_entry *entries, size_t n,
-                      struct key *key, uint8_t value[HISTORY_RECORD_MAX], size_t *bytes)
-{
-    size_t taken = n < HISTORY_BLOCK ? n : HISTORY_BLOCK;
-    *key = key_of(reader, entries[0]);
-    *bytes = history_encode(entries, taken, value);
-    return taken;
-}
-
 /* The row that has the entry, if one has it; otherwise the next older one. False if there is none. */
 static bool find(struct view *view, uint64_t reader, struct history_entry entry,
-                 struct history_block *block)
+                 struct history_block *block, struct bytes *value)
 {
     struct key prefix = key_row(reader, ROW_HISTORY), from = key_of(reader, entry);
-    struct bytes key, value;
-    if (!kv_seek(view->txn, TABLE_USER, &from, &key, &value) || !key_has_prefix(key, &prefix))
+    struct bytes key;
+    if (!kv_seek(view->txn, TABLE_USER, &from, &key, value) || !key_has_prefix(key, &prefix))
         return false;
-    if (!journal_decode(key, value, block)) {
+    if (!journal_decode(key, *value, block)) {
         view_corrupt(view);
         return false;
     }
     return true;
 }
 
-/* Writes what is left of a row, under the key that belongs to it now. */
+static void put_rows(struct view *view, uint64_t reader, const struct history_entry *entries,
+                     size_t n)
+{
+    uint8_t value[HISTORY_RECORD_MAX];
+    while (n && !view_failed(view)) {
+        size_t bytes, taken = history_encode(entries, n, value, &bytes);
+        struct key key = key_of(reader, entries[0]);
+        kv_put(view->txn, TABLE_USER, &key, value, bytes);
+        entries += taken;
+        n -= taken;
+    }
+}
+
+/* In place of the row that began with that entry: what is left of it, under the key that belongs to it now. It may need
+ * two: differences that become one can be longer. */
 static void rewrite(struct view *view, uint64_t reader, struct history_entry was,
                     const struct history_entry *entries, size_t n)
 {
-    struct key old = key_of(reader, was), key;
-    uint8_t value[HISTORY_RECORD_MAX];
-    size_t bytes;
+    struct key key = key_of(reader, was);
     if (!n || history_before(was, entries[0]))
-        kv_del(view->txn, TABLE_USER, &old);
-    if (!n)
-        return;
-    journal_encode(reader, entries, n, &key, value, &bytes);
-    kv_put(view->txn, TABLE_USER, &key, value, bytes);
+        kv_del(view->txn, TABLE_USER, &key);
+    put_rows(view, reader, entries, n);
 }
 
 /* ---- Changing ------------------------------------------------------------------------------- */
@@ -72,25 +72,35 @@ void journal_sort(struct history_entry *entries, size_t n)
         qsort(entries, n, sizeof *entries, compare);
 }
 
+/* What still fits into a row; how many. */
+static size_t add_to(struct view *view, uint64_t reader, const struct history_block *block,
+                     struct bytes value, const struct history_entry *entries, size_t n)
+{
+    uint8_t longer[HISTORY_RECORD_MAX];
+    size_t bytes = value.n;
+    if (bytes >= HISTORY_FULL)
+        return 0;
+    memcpy(longer, value.p, bytes);
+    size_t taken = history_append(longer, &bytes, block->at[block->n - 1], entries, n);
+    struct key key = key_of(reader, block->at[0]);
+    kv_put(view->txn, TABLE_USER, &key, longer, bytes);
+    return taken;
+}
+
 void journal_add(struct view *view, uint64_t reader, struct history_entry *entries, size_t n)
 {
     struct history_block block;
+    struct bytes value;
     const struct history_entry newest = {ID_MASK, ID_MASK};
+    size_t added = 0;
     journal_sort(entries, n);
-    if (!find(view, reader, newest, &block))
-        block.n = 0;
-    if (n && block.n && !history_before(block.at[block.n - 1], entries[0]))
-        view_corrupt(view);
-    if (block.n == HISTORY_BLOCK)
-        block.n = 0;
-    while (n && !view_failed(view)) {
-        size_t room = HISTORY_BLOCK - block.n, taken = n < room ? n : room;
-        memcpy(block.at + block.n, entries, taken * sizeof *entries);
-        rewrite(view, reader, block.at[0], block.at, block.n + taken);
-        block.n = 0;
-        entries += taken;
-        n -= taken;
+    if (find(view, reader, newest, &block, &value)) {
+        if (history_before(block.at[block.n - 1], entries[0]))
+            added = add_to(view, reader, &block, value, entries, n);
+        else
+            view_corrupt(view);
     }
+    put_rows(view, reader, entries + added, n - added);
 }
 
 /* Moves what stays to the end of the block; how many. Takes those entries off the list that are not older. */
@@ -112,8 +122,9 @@ static size_t keep_others(struct history_block *block, const struct history_entr
 void journal_remove(struct view *view, uint64_t reader, struct history_entry *entries, size_t n)
 {
     struct history_block block;
+    struct bytes value;
     journal_sort(entries, n);
-    while (n && find(view, reader, entries[n - 1], &block)) {
+    while (n && find(view, reader, entries[n - 1], &block, &value)) {
         struct history_entry was = block.at[0];
         size_t kept = keep_others(&block, entries, &n);
         if (kept < block.n)
@@ -124,8 +135,9 @@ void journal_remove(struct view *view, uint64_t reader, struct history_entry *en
 bool journal_sweep(struct view *view, uint64_t reader, uint64_t upto)
 {
     struct history_block block;
+    struct bytes value;
     const struct history_entry last = {upto, ID_MASK};
-    if (!find(view, reader, last, &block))
+    if (!find(view, reader, last, &block, &value))
         return false;
     size_t gone = 0;
     while (gone < block.n && block.at[gone].stamp <= upto)
@@ -139,7 +151,8 @@ bool journal_sweep(struct view *view, uint64_t reader, uint64_t upto)
 bool journal_has(struct view *view, uint64_t reader, struct history_entry entry)
 {
     struct history_block block;
-    if (!find(view, reader, entry, &block))
+    struct bytes value;
+    if (!find(view, reader, entry, &block, &value))
         return false;
     return bsearch(&entry, block.at, block.n, sizeof entry, compare) != NULL;
 }

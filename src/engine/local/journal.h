@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rows of the reading history. Up to HISTORY_BLOCK entries share a row, whose key is the oldest of them: so new
+ * The rows of the reading history. A few dozen entries share a row, whose key is the oldest of them: so new
  * entries, which are always the newest, change the value of the first row and no key. Every row's entries are older
  * than those of the row before it.
  *
@@ -11,7 +11,7 @@
 
 #include "engine/local/view.h"
 
-/* Entries in any order, each newer than all that are there. Sorts them. */
+/* At least one, in any order, each newer than all that are there. Sorts them. */
 void journal_add(struct view *view, uint64_t reader, struct history_entry *entries, size_t n);
 
 /* Those that are there, of these in any order. Sorts them. */
@@ -35,10 +35,11 @@ void journal_walk(struct journal_walk *walk, struct view *view, uint64_t reader,
                   struct history_entry before);
 bool journal_next(struct journal_walk *walk, struct history_entry *entry);
 
-/* For verify: the entries of a row, false if it is damaged; and a row of the first of these, sorted, how many. */
+/* ---- For verify ----------------------------------------------------------------------------- */
+
+/* The entries of a row; false if it is damaged. */
 bool journal_decode(struct bytes key, struct bytes value, struct history_block *block);
-size_t journal_encode(uint64_t reader, const struct history_entry *entries, size_t n,
-                      struct key *key, uint8_t value[HISTORY_RECORD_MAX], size_t *bytes);
+
 void journal_sort(struct history_entry *entries, size_t n);
 
 #endif

@@ -74,10 +74,10 @@ static void mend_history(struct check *check, uint64_t reader)
         return;
     delete_rows(check, reader);
     for (size_t i = 0; i < n;) {
-        struct key key;
         uint8_t value[HISTORY_RECORD_MAX];
         size_t bytes;
-        i += journal_encode(reader, entries + i, n - i, &key, value, &bytes);
+        struct key key = key_history(reader, entries[i].stamp, entries[i].post);
+        i += history_encode(entries + i, n - i, value, &bytes);
         verify_mend(check, TABLE_USER, &key, (struct bytes){value, bytes});
     }
     check->history_mended = reader;
