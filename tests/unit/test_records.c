@@ -490,6 +490,30 @@ static void a_block_of_the_history_grows_by_its_entries(void **state)
     assert_memory_equal(bytes, whole.p, used);
 }
 
+/* Of docs/FORMAT.md. */
+static void the_worked_example_is_right(void **state)
+{
+    (void)state;
+    const uint64_t noon = UINT64_C(888451891200000), later = UINT64_C(888452136960000);
+    const uint8_t map_bytes[] = {0x12, 0,    0,    0,    0,    0,    0,    0,    0xb9, 0,    0,
+                                 0,    0,    0,    0,    0,    0x81, 0x80, 0xe0, 0xa6, 0xab, 0xc0,
+                                 0x32, 0x81, 0xa6, 0x1d, 0x03, 0xf6, 0xff, 0x97, 0x75};
+    const uint8_t block_bytes[] = {0x10, 0x02, 0x81, 0xf8, 0xc9, 0x04, 0x05};
+    struct readmap map = {.read = 0xb9, .history = 0x81};
+    map.read_stamp[0] = noon;
+    map.read_stamp[3] = map.read_stamp[4] = map.read_stamp[5] = later;
+    map.read_stamp[7] = noon + 16;
+    uint8_t bytes[READMAP_RECORD_MAX];
+    assert_int_equal(readmap_encode(&map, bytes), sizeof map_bytes);
+    assert_memory_equal(bytes, map_bytes, sizeof map_bytes);
+    const struct history_entry entries[] = {{noon, UINT64_C(888444518400000)},
+                                            {noon + 16, UINT64_C(888449433600000)}};
+    size_t used;
+    assert_int_equal(history_encode(entries, 2, bytes, &used), 2);
+    assert_int_equal(used, sizeof block_bytes);
+    assert_memory_equal(bytes, block_bytes, used);
+}
+
 /* ---- Damage --------------------------------------------------------------------------------- */
 
 static void a_truncated_record_is_refused(void **state)
@@ -863,6 +887,7 @@ int main(void)
         TEST(random_records_come_back),
         TEST(random_histories_come_back),
         TEST(a_block_of_the_history_grows_by_its_entries),
+        TEST(the_worked_example_is_right),
         TEST(a_truncated_record_is_refused),
         TEST(a_record_with_something_behind_it_is_refused),
         TEST(no_flipped_bit_gets_past_a_decoder),
