@@ -25,7 +25,7 @@ static bool find(struct view *view, uint64_t reader, struct history_entry entry,
 {
     struct key prefix = key_row(reader, ROW_HISTORY), from = key_of(reader, entry);
     struct bytes key;
-    if (!kv_seek(view->txn, TABLE_USER, &from, &key, value) || !key_has_prefix(key, &prefix))
+    if (!kv_find(view->txn, TABLE_USER, &from, &key, value) || !key_has_prefix(key, &prefix))
         return false;
     if (!journal_decode(key, *value, block)) {
         view_corrupt(view);
