@@ -130,13 +130,15 @@ static void fill_lmdb(MDB_env *env, MDB_dbi dbi, uint64_t users, uint64_t follow
     check(!txn || !mdb_txn_commit(txn), "fill");
 }
 
-/* A mark: the pair, the chunk of the read map, the history. */
-static void mark(MDB_txn *txn, MDB_dbi dbi, uint64_t users, uint64_t followed, uint64_t serial)
+/* A mark: the pair, the chunk of the read map, the history, of which the newest row gets longer until it is full. */
+static void mark(MDB_txn *txn, MDB_dbi dbi, uint64_t users, uint64_t followed, uint32_t *marks)
 {
+    enum { ENTRY = 7, ENTRIES = 18 };
     uint64_t user = 1 + next_random() % users, author = next_random() % followed;
+    uint32_t n = marks[user - 1]++;
     put(txn, dbi, row_of(user, 'p', author, 0), 18);
-    put(txn, dbi, row_of(user, 'r', author, 0), 40);
-    put(txn, dbi, row_of(user, 'h', ~serial, next_random() | 1), 0);
+    put(txn, dbi, row_of(user, 'r', author, 0), 30);
+    put(txn, dbi, row_of(user, 'h', ~(uint64_t)(n / ENTRIES), 1), 2 + ENTRY * (n % ENTRIES));
 }
 
 static double lmdb_marks(const char *dir, uint64_t users, uint64_t followed, uint64_t batch,
@@ -144,17 +146,20 @@ static double lmdb_marks(const char *dir, uint64_t users, uint64_t followed, uin
 {
     MDB_dbi dbi;
     MDB_env *env = open_lmdb(dir, &dbi);
+    uint32_t *marks = calloc(users, sizeof *marks);
+    check(marks, "marks");
     fill_lmdb(env, dbi, users, followed);
     uint64_t n = 0;
     double from = seconds(), now = from;
     for (; now - from < time; now = seconds()) {
         MDB_txn *txn;
         check(!mdb_txn_begin(env, NULL, 0, &txn), "mdb_txn_begin");
-        for (uint64_t i = 0; i < batch; i++)
-            mark(txn, dbi, users, followed, n++);
+        for (uint64_t i = 0; i < batch; i++, n++)
+            mark(txn, dbi, users, followed, marks);
         check(!mdb_txn_commit(txn), "mdb_txn_commit");
     }
     mdb_env_close(env);
+    free(marks);
     return (double)n / (now - from);
 }
 

@@ -124,13 +124,16 @@ static inline uint64_t read_varint(struct reader *r)
     if (r->at < r->end && *r->at < 0x80)
         return *r->at++;
     uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-        uint8_t byte = read_u8(r);
+    const uint8_t *at = r->at;
+    for (unsigned shift = 0; shift < 64 && at < r->end; shift += 7) {
+        uint8_t byte = *at++;
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte >= 0x80)
+            continue;
         if (shift == 63 && byte > 1)
             break;
-        value |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80))
-            return r->bad ? 0 : value;
+        r->at = at;
+        return value;
     }
     reader_fail(r);
     return 0;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/harness.h"
+#include "engine/local/journal.h"
 
 static uint8_t memory[1 << 20];
 
@@ -96,4 +97,44 @@ void pair_put(uint64_t fan, enum user_row row, uint64_t author, const struct pai
     arena_init(&arena, 1 << 20);
     row_put(TABLE_USER, key_pair(fan, row, author), pair_encode(pair, &arena));
     arena_release(&arena);
+}
+
+size_t row_count(enum table table, struct key prefix)
+{
+    struct kv *kv = open_kv();
+    struct kv_txn txn;
+    struct bytes key, value;
+    size_t n = 0;
+    assert_int_equal(kv_begin(kv, &txn), TIDINGS_OK);
+    bool found = kv_seek(&txn, table, &prefix, &key, &value);
+    for (; found && key_has_prefix(key, &prefix); found = kv_next(&txn, table, &key, &value))
+        n++;
+    kv_abort(&txn);
+    kv_close(kv);
+    return n;
+}
+
+struct key history_get(uint64_t reader, size_t row, struct history_block *block)
+{
+    struct kv *kv = open_kv();
+    struct kv_txn txn;
+    struct key prefix = key_row(reader, ROW_HISTORY);
+    struct bytes key, value;
+    assert_int_equal(kv_begin(kv, &txn), TIDINGS_OK);
+    assert_true(kv_seek(&txn, TABLE_USER, &prefix, &key, &value));
+    for (; row; row--)
+        assert_true(kv_next(&txn, TABLE_USER, &key, &value));
+    assert_true(key_has_prefix(key, &prefix) && journal_decode(key, value, block));
+    kv_abort(&txn);
+    kv_close(kv);
+    return key_history(reader, block->at[0].stamp, block->at[0].post);
+}
+
+void history_put(uint64_t reader, const struct history_entry *entries, size_t n)
+{
+    uint8_t bytes[HISTORY_RECORD_MAX];
+    size_t used;
+    assert_int_equal(history_encode(entries, n, bytes, &used), n);
+    row_put(TABLE_USER, key_history(reader, entries[0].stamp, entries[0].post),
+            (struct bytes){bytes, used});
 }

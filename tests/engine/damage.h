@@ -25,4 +25,12 @@ void user_put(uint64_t user, const struct user_record *record);
 void pair_get(uint64_t fan, enum user_row row, uint64_t author, struct pair *pair);
 void pair_put(uint64_t fan, enum user_row row, uint64_t author, const struct pair *pair);
 
+/* How many rows begin with that. */
+size_t row_count(enum table table, struct key prefix);
+
+/* A row of the reader's history, latest first: its key and its entries, oldest first. And such a row of these, which
+ * must fit. */
+struct key history_get(uint64_t reader, size_t row, struct history_block *block);
+void history_put(uint64_t reader, const struct history_entry *entries, size_t n);
+
 #endif

@@ -8,6 +8,7 @@
 
 #include "engine/damage.h"
 #include "engine/harness.h"
+#include "engine/local/store.h"
 
 enum { ANN = 1, BOB, CID, DAN, EVE, FAY, USERS = FAY };
 enum { POSTS = 150 };
@@ -64,10 +65,14 @@ static void write_reading(FILE *to, uint64_t user)
         op.u.feed.author_id = ANN;
         write_feed(to, op);
     }
-    must((struct tidings_op){.kind = TIDINGS_OP_HISTORY, .user_id = user, .u.page.limit = 100});
-    for (size_t i = 0; i < answer.u.history.n; i++)
-        fprintf(to, " %" PRIu64 "@%" PRId64, answer.u.history.rows[i].post_id,
-                answer.u.history.rows[i].read_at);
+    struct tidings_op op = {.kind = TIDINGS_OP_HISTORY, .user_id = user, .u.page.limit = 50};
+    do {
+        must(op);
+        for (size_t i = 0; i < answer.u.history.n; i++)
+            fprintf(to, " %" PRIu64 "@%" PRId64, answer.u.history.rows[i].post_id,
+                    answer.u.history.rows[i].read_at);
+        op.u.page.after = answer.u.history.next;
+    } while (answer.u.history.next.a);
     fputc('\n', to);
 }
 
@@ -422,41 +427,128 @@ static void posts_delivered_beyond_the_last_are_found(void **state)
 
 /* ---- History -------------------------------------------------------------------------------- */
 
-static struct key history_key(uint64_t reader, uint64_t author, uint32_t seq, uint64_t post)
+/* The row anew, without some of its entries. */
+static void history_without(uint64_t reader, size_t row, size_t first, size_t n)
 {
-    struct readmap map;
-    assert_true(readmap_decode(row_get(TABLE_USER, key_readmap(reader, author, seq / 64)), &map));
-    assert_true(readmap_has(map.history, seq % 64));
-    return key_history(reader, readmap_history_stamp(&map, seq % 64), post);
-}
-
-static void a_missing_history_row_is_mended(void **state)
-{
-    (void)state;
-    row_delete(TABLE_USER, history_key(CID, ANN, 40, posts[40]));
-    assert_mended();
-}
-
-static void an_extra_history_row_is_mended(void **state)
-{
-    (void)state;
-    row_put(TABLE_USER, key_history(CID, posts[149], posts[41]), (struct bytes){NULL, 0});
-    assert_mended();
-}
-
-static void a_history_row_of_no_post_is_mended(void **state)
-{
-    (void)state;
-    row_put(TABLE_USER, key_history(CID, posts[149], 17), (struct bytes){NULL, 0});
-    assert_mended();
-}
-
-static void a_history_row_of_another_time_is_mended(void **state)
-{
-    (void)state;
-    struct key key = history_key(CID, ANN, 40, posts[40]);
+    struct history_block block;
+    struct key key = history_get(reader, row, &block);
+    assert_true(first + n <= block.n);
+    memmove(block.at + first, block.at + first + n, (block.n - first - n) * sizeof *block.at);
     row_delete(TABLE_USER, key);
-    row_put(TABLE_USER, key_history(CID, posts[149] + 1, posts[40]), (struct bytes){NULL, 0});
+    if (block.n > n)
+        history_put(reader, block.at, block.n - n);
+}
+
+static enum tidings_err look_at_history(uint64_t reader)
+{
+    return run((struct tidings_op){.kind = TIDINGS_OP_HISTORY, .user_id = reader});
+}
+
+static void missing_history_is_mended(void **state)
+{
+    (void)state;
+    history_without(CID, 0, 3, 2);
+    assert_mended();
+    history_without(CID, 0, 0, 1); /* the one in the key */
+    assert_mended();
+    history_without(CID, 0, 7, 1); /* the latest */
+    assert_mended();
+    struct history_block block;
+    row_delete(TABLE_USER, history_get(BOB, 1, &block)); /* all of a row between others */
+    assert_mended();
+    row_delete(TABLE_USER, history_get(CID, 0, &block)); /* all there is */
+    assert_mended();
+}
+
+static void history_that_was_not_read_is_mended(void **state)
+{
+    (void)state;
+    struct history_block block;
+    history_get(CID, 0, &block);
+    block.at[block.n].stamp = block.at[block.n - 1].stamp + 1;
+    block.at[block.n++].post = posts[41];
+    history_put(CID, block.at, block.n);
+    assert_mended();
+    struct history_entry of_no_post = {posts[149], 17};
+    history_put(CID, &of_no_post, 1);
+    assert_mended();
+    history_get(CID, 0, &block);
+    block.at[3].stamp++; /* another time */
+    history_put(CID, block.at, block.n);
+    assert_mended();
+}
+
+static void rows_of_the_history_that_overlap_are_mended(void **state)
+{
+    (void)state;
+    struct history_block block;
+    history_get(CID, 0, &block);
+    history_put(CID, block.at + 2, 3); /* twice, then */
+    open_engine();
+    assert_int_equal(look_at_history(CID), TIDINGS_CORRUPT);
+    close_engine();
+    assert_mended();
+}
+
+static void damaged_rows_of_the_history_are_mended(void **state)
+{
+    (void)state;
+    struct history_block block;
+    for (size_t row = 0; row < 2; row++) {
+        struct key key = history_get(BOB, row, &block);
+        size_t cuts[] = {0, 1, 2, row_get(TABLE_USER, key).n - 1};
+        for (size_t i = 0; i < COUNT_OF(cuts); i++) {
+            row_cut(TABLE_USER, history_get(BOB, row, &block), cuts[i]);
+            open_engine();
+            assert_int_equal(look_at_history(CID), TIDINGS_OK);
+            struct tidings_op all = {
+                .kind = TIDINGS_OP_HISTORY, .user_id = BOB, .u.page.limit = 100};
+            assert_int_equal(run(all), TIDINGS_CORRUPT);
+            close_engine();
+            assert_mended();
+        }
+    }
+}
+
+static void a_damaged_row_of_the_history_spoils_nothing_else(void **state)
+{
+    (void)state;
+    struct history_block block;
+    row_cut(TABLE_USER, history_get(BOB, 0, &block), 1);
+    open_engine();
+    struct tidings_op op = {.kind = TIDINGS_OP_OPEN, .user_id = BOB, .u.post.post_id = posts[148]};
+    assert_int_equal(run(op), TIDINGS_CORRUPT);
+    assert_int_equal(mark_one(CID, posts[148]), 1);
+    assert_adds_up(BOB);
+    assert_true(verify(true) >= 1);
+    assert_int_equal(verify(false), 0);
+    must(op);
+    assert_verifies();
+}
+
+static void a_history_key_of_another_length_is_mended(void **state)
+{
+    (void)state;
+    row_put(TABLE_USER, key_pair(CID, ROW_HISTORY, 5), (struct bytes){NULL, 0});
+    assert_mended();
+}
+
+/* Without all maps, the history cannot be made anew: what it has of the damaged one would be lost. */
+static void history_waits_for_a_damaged_read_map(void **state)
+{
+    (void)state;
+    struct key map = key_readmap(CID, ANN, 0);
+    uint8_t whole[READMAP_RECORD_MAX];
+    struct bytes value = row_get(TABLE_USER, map);
+    memcpy(whole, value.p, value.n);
+    history_without(CID, 0, 7, 1); /* of another map */
+    row_cut(TABLE_USER, map, value.n - 1);
+    size_t rows = row_count(TABLE_USER, key_row(CID, ROW_HISTORY));
+    open_engine();
+    assert_true(verify(true) >= 1);
+    assert_true(verify(true) >= 1);
+    assert_int_equal(row_count(TABLE_USER, key_row(CID, ROW_HISTORY)), rows);
+    row_put(TABLE_USER, map, (struct bytes){whole, value.n});
     assert_mended();
 }
 
@@ -721,11 +813,15 @@ static void another_format_is_refused(void **state)
     close_engine();
     snprintf(path, sizeof path, "%s/state", harness_dir());
     read_text(path, was, sizeof was);
-    snprintf(changed, sizeof changed, "tidings 3%s", strchr(was, '\n'));
-    write_text(path, changed);
-    assert_int_equal(tidings_open(&options, &engine, &message), TIDINGS_VERSION);
-    assert_non_null(message);
-    assert_null(engine);
+    for (int format = 1; format < 5; format++) {
+        if (format == STORE_FORMAT)
+            continue;
+        snprintf(changed, sizeof changed, "tidings %d%s", format, strchr(was, '\n'));
+        write_text(path, changed);
+        assert_int_equal(tidings_open(&options, &engine, &message), TIDINGS_VERSION);
+        assert_non_null(message);
+        assert_null(engine);
+    }
     write_text(path, "nonsense");
     assert_int_equal(tidings_open(&options, &engine, &message), TIDINGS_CORRUPT);
     unlink(path);
@@ -768,10 +864,13 @@ int main(void)
         TEST(a_pair_that_says_nothing_is_mended),
         TEST(two_pairs_of_the_same_two_are_found),
         TEST(posts_delivered_beyond_the_last_are_found),
-        TEST(a_missing_history_row_is_mended),
-        TEST(an_extra_history_row_is_mended),
-        TEST(a_history_row_of_no_post_is_mended),
-        TEST(a_history_row_of_another_time_is_mended),
+        TEST(missing_history_is_mended),
+        TEST(history_that_was_not_read_is_mended),
+        TEST(rows_of_the_history_that_overlap_are_mended),
+        TEST(damaged_rows_of_the_history_are_mended),
+        TEST(a_damaged_row_of_the_history_spoils_nothing_else),
+        TEST(a_history_key_of_another_length_is_mended),
+        TEST(history_waits_for_a_damaged_read_map),
         TEST(cleared_history_that_nobody_sweeps_is_mended),
         TEST(an_orphan_body_is_mended),
         TEST(a_missing_post_is_found),

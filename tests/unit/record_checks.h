@@ -42,6 +42,7 @@ enum record_kind {
     RECORD_SHELF,
     RECORD_POSITION,
     RECORD_WEBHOOK,
+    RECORD_HISTORY,
     RECORD_KINDS
 };
 
@@ -361,6 +362,31 @@ static inline bool check_webhook_record(struct bytes from, struct arena *arena)
     return true;
 }
 
+/* Far from both ends of what an id may be. */
+#define HISTORY_OLDEST ((struct history_entry){UINT64_C(1) << 51, UINT64_C(1) << 50})
+
+static inline bool check_history_record(struct bytes from)
+{
+    struct history_block block, again;
+    uint8_t bytes[HISTORY_RECORD_MAX];
+    size_t n;
+    if (!history_decode(from, HISTORY_OLDEST, &block))
+        return false;
+    MUST(block.n >= 1 && block.n <= HISTORY_ENTRIES_MAX);
+    for (size_t i = 0; i < block.n; i++) {
+        MUST(is_an_id(block.at[i].stamp) && is_an_id(block.at[i].post));
+        MUST(!i || history_before(block.at[i - 1], block.at[i]));
+    }
+    /* What is coded wastefully may be more than a block takes, and is less afterwards; never the other way round. */
+    size_t taken = history_encode(block.at, block.n, bytes, &n);
+    MUST(taken >= 1 && taken <= block.n && n <= sizeof bytes);
+    MUST(taken == block.n || (n >= HISTORY_FULL && from.n > HISTORY_FULL));
+    MUST(history_decode((struct bytes){bytes, n}, block.at[0], &again) && again.n == taken);
+    for (size_t i = 0; i < taken; i++)
+        MUST(block.at[i].stamp == again.at[i].stamp && block.at[i].post == again.at[i].post);
+    return true;
+}
+
 /* Whether the bytes are such a record. Does not return if it is accepted and yet is not sound. */
 static inline bool check_record(enum record_kind kind, struct bytes from, struct arena *arena)
 {
@@ -397,6 +423,8 @@ static inline bool check_record(enum record_kind kind, struct bytes from, struct
         return check_position_record(from);
     case RECORD_WEBHOOK:
         return check_webhook_record(from, arena);
+    case RECORD_HISTORY:
+        return check_history_record(from);
     case RECORD_KINDS:
         break;
     }

@@ -193,6 +193,98 @@ static void replaying_makes_the_map_as_large_as_it_must(void **state)
     assert_int_equal(access(path, F_OK), -1);
 }
 
+/* ---- Rows ------------------------------------------------------------------------------------- */
+
+enum { NAMES = 3000, LONGEST = 400 };
+
+/* What each row should have: its length, filled with one letter; -1 for no row. */
+struct shadow {
+    int length;
+    uint8_t letter;
+};
+
+static void assert_row(const struct shadow *shadow, struct bytes value)
+{
+    assert_int_equal(value.n, shadow->length);
+    for (size_t i = 0; i < value.n; i++)
+        assert_int_equal(value.p[i], shadow->letter);
+}
+
+/* The first row from there on, by whichever cursor. */
+static void assert_next(const struct shadow *shadow, uint64_t from, bool found, struct bytes key,
+                        struct bytes value)
+{
+    while (from < NAMES && shadow[from].length < 0)
+        from++;
+    assert_int_equal(found, from < NAMES);
+    if (!found)
+        return;
+    assert_int_equal(key.n, ID_BYTES);
+    assert_int_equal(get_id(key.p), from);
+    assert_row(&shadow[from], value);
+}
+
+static void one_step(struct kv_txn *txn, struct rng *rng, struct shadow *shadow, uint64_t name)
+{
+    struct key row = key_id(name);
+    struct bytes key, value;
+    uint8_t bytes[LONGEST];
+    switch (rng_below(rng, 6)) {
+    case 0:
+    case 1:
+        shadow[name].length = (int)rng_below(rng, LONGEST);
+        shadow[name].letter = (uint8_t)rng_next(rng);
+        memset(bytes, shadow[name].letter, sizeof bytes);
+        kv_put(txn, TABLE_USER, &row, bytes, (size_t)shadow[name].length);
+        break;
+    case 2:
+        kv_del(txn, TABLE_USER, &row);
+        shadow[name].length = -1;
+        break;
+    case 3:
+        assert_int_equal(kv_get(txn, TABLE_USER, &row, &value), shadow[name].length >= 0);
+        if (shadow[name].length >= 0)
+            assert_row(&shadow[name], value);
+        break;
+    case 4:
+        assert_next(shadow, name, kv_find(txn, TABLE_USER, &row, &key, &value), key, value);
+        break;
+    default:
+        assert_next(shadow, name, kv_seek(txn, TABLE_USER, &row, &key, &value), key, value);
+    }
+    assert_int_equal(txn->err, TIDINGS_OK);
+}
+
+/* Puts, deletions and searches share cursors that stay: each must know what the others did to their pages. */
+static void rows_are_found_whatever_was_done_between(void **state)
+{
+    (void)state;
+    static struct shadow shadow[NAMES];
+    struct rng rng = test_rng();
+    struct kv *kv = open_kv("data.mdb", (size_t)1 << 30);
+    for (size_t i = 0; i < NAMES; i++)
+        shadow[i].length = -1;
+    for (int round = 0; round < 60; round++) {
+        struct kv_txn txn;
+        assert_int_equal(kv_begin(kv, &txn), TIDINGS_OK);
+        uint64_t near = rng_below(&rng, NAMES);
+        for (int i = 0; i < 2000; i++) {
+            if (rng_percent(&rng, 5))
+                near = rng_below(&rng, NAMES);
+            one_step(&txn, &rng, shadow, (near + rng_below(&rng, 20)) % NAMES);
+        }
+        /* A part of it goes at once, so that pages become empty. */
+        for (uint64_t i = 0, from = rng_below(&rng, NAMES); round % 4 == 0 && i < 500; i++) {
+            struct key row = key_id((from + i) % NAMES);
+            kv_del(&txn, TABLE_USER, &row);
+            shadow[(from + i) % NAMES].length = -1;
+            one_step(&txn, &rng, shadow, rng_below(&rng, NAMES));
+        }
+        assert_int_equal(kv_commit(&txn), TIDINGS_OK);
+    }
+    kv_close(kv);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +292,7 @@ int main(void)
         TEST(its_size_may_be_asked_for_while_the_map_grows),
         TEST(room_is_taken_for_pages_that_split),
         TEST(replaying_makes_the_map_as_large_as_it_must),
+        TEST(rows_are_found_whatever_was_done_between),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -246,6 +246,19 @@ static struct bytes sample_webhook(uint64_t id, uint64_t number, const char *tex
     return webhook_encode(&webhook, &arena);
 }
 
+/* Entries that the oldest is followed by, so much later each; 0: of one operation, and the posts as much apart. */
+static struct bytes sample_history(size_t n, uint64_t stamps, int64_t posts)
+{
+    struct history_entry entries[HISTORY_ENTRIES_MAX] = {HISTORY_OLDEST};
+    uint8_t bytes[HISTORY_RECORD_MAX];
+    size_t used;
+    for (size_t i = 1; i < n; i++)
+        entries[i] = (struct history_entry){entries[i - 1].stamp + stamps,
+                                            entries[i - 1].post + (uint64_t)posts};
+    assert_int_equal(history_encode(entries, n, bytes, &used), n);
+    return keep(bytes, used);
+}
+
 struct sample {
     enum record_kind kind;
     struct bytes value;
@@ -303,6 +316,10 @@ static size_t make_samples(struct sample *to)
         {RECORD_POSITION, sample_position(TIDINGS_ID_MAX, TIDINGS_ID_MAX), false},
         {RECORD_WEBHOOK, sample_webhook(1, 0, ""), false},
         {RECORD_WEBHOOK, sample_webhook(TIDINGS_ID_MAX, INT64_MAX, "https://a.example/"), false},
+        {RECORD_HISTORY, sample_history(1, 0, 0), false},
+        {RECORD_HISTORY, sample_history(60, 0, 16), false},
+        {RECORD_HISTORY, sample_history(20, 1 << 28, -(1 << 20)), false},
+        {RECORD_HISTORY, sample_history(7, UINT64_C(1) << 40 | 1, INT64_C(1) << 40 | 1), false},
     };
     memcpy(to, samples, sizeof samples);
     return COUNT_OF(samples);
@@ -412,6 +429,89 @@ static void random_records_come_back(void **state)
         assert_true(n <= sizeof bytes);
         assert_true(check_record(RECORD_READMAP, (struct bytes){bytes, n}, &arena));
     }
+}
+
+/* Anything from one of a millisecond's many to one that is years away. */
+static uint64_t random_gap(struct rng *rng)
+{
+    static const unsigned shifts[] = {0, 4, 12};
+    return (1 + rng_below(rng, UINT64_C(1) << rng_below(rng, 38))) << shifts[rng_below(rng, 3)];
+}
+
+/* However many there are: they go into blocks in their order, and come back from them. */
+static void random_histories_come_back(void **state)
+{
+    (void)state;
+    struct rng rng = test_rng();
+    enum { ENTRIES = 500 };
+    struct history_entry entries[ENTRIES];
+    for (int round = 0; round < 2000; round++) {
+        size_t n = 1 + rng_below(&rng, ENTRIES);
+        unsigned alone = (unsigned)rng_below(&rng, 101);
+        entries[0] = (struct history_entry){1, rng_between(&rng, 1, TIDINGS_ID_MAX)};
+        for (size_t i = 1; i < n; i++) {
+            const struct history_entry *last = &entries[i - 1];
+            uint64_t post = last->post + random_gap(&rng), stamp = last->stamp;
+            if (rng_percent(&rng, alone) || post > TIDINGS_ID_MAX) {
+                stamp += random_gap(&rng) >> 6 | 1;
+                post = rng_percent(&rng, 50) ? rng_between(&rng, 1, TIDINGS_ID_MAX)
+                                             : last->post - rng_below(&rng, last->post);
+            }
+            entries[i] = (struct history_entry){stamp, post};
+        }
+        for (size_t at = 0; at < n;) {
+            uint8_t bytes[HISTORY_RECORD_MAX];
+            size_t used, taken = history_encode(entries + at, n - at, bytes, &used);
+            struct history_block block;
+            assert_true(used <= sizeof bytes && (at + taken == n || used >= HISTORY_FULL));
+            assert_true(history_decode((struct bytes){bytes, used}, entries[at], &block));
+            assert_int_equal(block.n, taken);
+            for (size_t i = 0; i < taken; i++, at++) {
+                assert_int_equal(block.at[i].stamp, entries[at].stamp);
+                assert_int_equal(block.at[i].post, entries[at].post);
+            }
+        }
+    }
+}
+
+/* One by one or at once, the bytes are the same. */
+static void a_block_of_the_history_grows_by_its_entries(void **state)
+{
+    (void)state;
+    struct bytes whole = sample_history(20, 1 << 28, -(1 << 20));
+    struct history_block block;
+    uint8_t bytes[HISTORY_RECORD_MAX];
+    size_t used;
+    assert_true(history_decode(whole, HISTORY_OLDEST, &block));
+    assert_int_equal(history_encode(block.at, 1, bytes, &used), 1);
+    for (size_t i = 1; i < block.n; i++)
+        assert_int_equal(history_append(bytes, &used, block.at[i - 1], &block.at[i], 1), 1);
+    assert_int_equal(used, whole.n);
+    assert_memory_equal(bytes, whole.p, used);
+}
+
+/* Of docs/FORMAT.md. */
+static void the_worked_example_is_right(void **state)
+{
+    (void)state;
+    const uint64_t noon = UINT64_C(888451891200000), later = UINT64_C(888452136960000);
+    const uint8_t map_bytes[] = {0x12, 0,    0,    0,    0,    0,    0,    0,    0xb9, 0,    0,
+                                 0,    0,    0,    0,    0,    0x81, 0x80, 0xe0, 0xa6, 0xab, 0xc0,
+                                 0x32, 0x81, 0xa6, 0x1d, 0x03, 0xf6, 0xff, 0x97, 0x75};
+    const uint8_t block_bytes[] = {0x10, 0x02, 0x81, 0xf8, 0xc9, 0x04, 0x05};
+    struct readmap map = {.read = 0xb9, .history = 0x81};
+    map.read_stamp[0] = noon;
+    map.read_stamp[3] = map.read_stamp[4] = map.read_stamp[5] = later;
+    map.read_stamp[7] = noon + 16;
+    uint8_t bytes[READMAP_RECORD_MAX];
+    assert_int_equal(readmap_encode(&map, bytes), sizeof map_bytes);
+    assert_memory_equal(bytes, map_bytes, sizeof map_bytes);
+    const struct history_entry entries[] = {{noon, UINT64_C(888444518400000)},
+                                            {noon + 16, UINT64_C(888449433600000)}};
+    size_t used;
+    assert_int_equal(history_encode(entries, 2, bytes, &used), 2);
+    assert_int_equal(used, sizeof block_bytes);
+    assert_memory_equal(bytes, block_bytes, used);
 }
 
 /* ---- Damage --------------------------------------------------------------------------------- */
@@ -555,19 +655,78 @@ static void runs_of_stamps_must_fit_the_bits(void **state)
 {
     (void)state;
     /* Two posts read, at stamp 1: right as one run of two or as two runs of one. */
-    uint8_t bytes[] = {0x10, 0, 0, 0, 0, 0, 0, 0, 3, 2, 0, 0, 0, 0, 0, 0, 1};
-    assert_true(accepts(RECORD_READMAP, bytes, sizeof bytes));
+    enum { LONG = 1, DOWN = 2, STAMP_1 = (1 << 2 | 3) << 2 };
+    uint8_t bytes[20] = {0x10, 0, 0, 0, 0, 0, 0, 0, 3, STAMP_1 | LONG, 2};
+    assert_true(accepts(RECORD_READMAP, bytes, 11));
     for (unsigned run = 0; run < 256; run++) {
-        bytes[9] = (uint8_t)run;
-        assert_int_equal(accepts(RECORD_READMAP, bytes, sizeof bytes), run == 2);
+        bytes[10] = (uint8_t)run;
+        assert_int_equal(accepts(RECORD_READMAP, bytes, 11), run == 2);
     }
-    bytes[9] = 2;
-    bytes[16] = 0; /* stamp 0 */
-    assert_false(accepts(RECORD_READMAP, bytes, sizeof bytes));
-    bytes[10] = 0x20; /* stamp 2^53 */
-    assert_false(accepts(RECORD_READMAP, bytes, sizeof bytes));
+    bytes[9] = STAMP_1;
+    bytes[10] = 0; /* the same stamp once more */
+    assert_true(accepts(RECORD_READMAP, bytes, 11));
+    bytes[10] = STAMP_1 | DOWN; /* stamp 0 */
+    assert_false(accepts(RECORD_READMAP, bytes, 11));
+    bytes[9] = STAMP_1 | DOWN; /* below it */
+    assert_false(accepts(RECORD_READMAP, bytes, 11));
+    size_t n = 9 + put_varint(bytes + 9, (TIDINGS_ID_MAX << 2 | 3) << 2 | LONG);
+    bytes[n++] = 2;
+    assert_true(accepts(RECORD_READMAP, bytes, n));
+    n = 9 + put_varint(bytes + 9, ((TIDINGS_ID_MAX + 1) >> 12 << 1) << 2 | LONG); /* 2^53 */
+    bytes[n++] = 2;
+    assert_false(accepts(RECORD_READMAP, bytes, n));
     bytes[8] = 0; /* nothing read is no record */
     assert_false(accepts(RECORD_READMAP, bytes, 9));
+}
+
+static void entries_of_the_history_must_ascend(void **state)
+{
+    (void)state;
+    enum { STAMP = 1, DOWN = 2, ONE = 1 << 2 | 3 };
+    struct history_block block;
+    const struct history_entry oldest = {5, 5};
+    const struct {
+        size_t n;
+        uint8_t bytes[6];
+        bool sound;
+    } cases[] = {
+        {2, {0x10, 1}, true},
+        {3, {0x10, 2, ONE << 1}, true},
+        {3, {0x10, 2, 0}, false}, /* twice the same */
+        {4, {0x10, 2, ONE << 2 | STAMP, ONE}, true},
+        {4, {0x10, 2, STAMP, ONE}, true},                             /* the same post later on */
+        {4, {0x10, 2, ONE << 2 | STAMP, 0}, false},                   /* later, but not */
+        {4, {0x10, 2, (4 << 2 | 3) << 2 | DOWN | STAMP, ONE}, true},  /* post 1 */
+        {4, {0x10, 2, (5 << 2 | 3) << 2 | DOWN | STAMP, ONE}, false}, /* post 0 */
+        {4, {0x10, 2, (6 << 2 | 3) << 2 | DOWN | STAMP, ONE}, false},
+        {2, {0x10, 0}, false}, /* empty */
+        {2, {0x10, 2}, false}, /* less than it says */
+        {3, {0x10, 1, ONE << 1}, false},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        assert_int_equal(history_decode((struct bytes){cases[i].bytes, cases[i].n}, oldest, &block),
+                         cases[i].sound);
+    const struct bytes alone = {cases[0].bytes, 2};
+    assert_true(history_decode(alone, (struct history_entry){1, TIDINGS_ID_MAX}, &block));
+    assert_false(history_decode(alone, (struct history_entry){0, 5}, &block));
+    assert_false(history_decode(alone, (struct history_entry){5, 0}, &block));
+    assert_false(history_decode(alone, (struct history_entry){TIDINGS_ID_MAX + 1, 5}, &block));
+    assert_false(history_decode(alone, (struct history_entry){5, TIDINGS_ID_MAX + 1}, &block));
+}
+
+/* More than there is room for, though each takes a byte only. */
+static void too_many_entries_of_the_history_are_refused(void **state)
+{
+    (void)state;
+    uint8_t bytes[2 + 255];
+    struct history_block block;
+    memset(bytes, 1 << 2, sizeof bytes); /* the next millisecond's post */
+    bytes[0] = 0x10;
+    for (size_t n = 1; n < 256; n++) {
+        bytes[1] = (uint8_t)n;
+        assert_int_equal(history_decode((struct bytes){bytes, 1 + n}, HISTORY_OLDEST, &block),
+                         n <= HISTORY_ENTRIES_MAX);
+    }
 }
 
 static void impossible_posts_and_events_are_refused(void **state)
@@ -726,6 +885,9 @@ int main(void)
         TEST(a_pair_comes_back_as_it_was),
         TEST(few_spans_need_no_memory),
         TEST(random_records_come_back),
+        TEST(random_histories_come_back),
+        TEST(a_block_of_the_history_grows_by_its_entries),
+        TEST(the_worked_example_is_right),
         TEST(a_truncated_record_is_refused),
         TEST(a_record_with_something_behind_it_is_refused),
         TEST(no_flipped_bit_gets_past_a_decoder),
@@ -736,6 +898,8 @@ int main(void)
         TEST(spans_that_touch_or_overflow_are_refused),
         TEST(more_skips_than_there_may_be_are_refused),
         TEST(runs_of_stamps_must_fit_the_bits),
+        TEST(entries_of_the_history_must_ascend),
+        TEST(too_many_entries_of_the_history_are_refused),
         TEST(impossible_posts_and_events_are_refused),
         TEST(impossible_reactions_and_comments_are_refused),
         TEST(stamps_past_the_last_id_are_refused),

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The reading history: an index, latest first, on the read maps. Clearing sets one mark, whatever
- * the length: entries up to it count as gone from that moment, and their rows are swept away a few
- * at a time.
+ * the length: entries up to it count as gone from that moment, and are swept away a few rows at a
+ * time. The rows are journal.c's.
  */
 #include "domain/ids.h"
+#include "engine/local/journal.h"
 #include "engine/local/ops.h"
 #include "engine/local/tie.h"
 
@@ -21,8 +22,8 @@ enum tidings_err apply_history_delete(struct view *view, struct tidings_call *ca
     unsigned i = post.seq % READMAP_POSTS;
     if (!readmap_has(map.history, i))
         return TIDINGS_OK;
-    struct key key = key_history(reader, readmap_history_stamp(&map, i), post_id);
-    kv_del(view->txn, TABLE_USER, &key);
+    struct history_entry entry = {readmap_history_stamp(&map, i), post_id};
+    journal_remove(view, reader, &entry, 1);
     readmap_leave_history(&map, i);
     tie_put_readmap(view, &tie, post.seq, &map, map.read);
     return TIDINGS_OK;
@@ -39,24 +40,6 @@ enum tidings_err apply_history_clear(struct view *view, struct tidings_call *cal
     return TIDINGS_OK;
 }
 
-/* Removes one row at or behind the mark; false if there is none. */
-static bool sweep_one(struct view *view, uint64_t reader, uint64_t cleared)
-{
-    struct key prefix = key_row(reader, ROW_HISTORY);
-    struct key from = key_history(reader, cleared, ID_MASK);
-    struct bytes key, value;
-    if (!kv_seek(view->txn, TABLE_USER, &from, &key, &value) || !key_has_prefix(key, &prefix))
-        return false;
-    if (key.n > KEY_MAX) {
-        view_corrupt(view);
-        return false;
-    }
-    struct key found = {.n = (uint8_t)key.n};
-    memcpy(found.bytes, key.p, key.n);
-    kv_del(view->txn, TABLE_USER, &found);
-    return true;
-}
-
 void history_sweep(struct view *view, size_t most)
 {
     struct key first = {.n = 0}, done;
@@ -69,7 +52,7 @@ void history_sweep(struct view *view, size_t most)
         }
         uint64_t reader = get_id(key.p);
         uint64_t cleared = view_user(view, reader).history_cleared;
-        while (most && sweep_one(view, reader, cleared))
+        while (most && journal_sweep(view, reader, cleared))
             most--;
         if (!most)
             return;
@@ -79,19 +62,19 @@ void history_sweep(struct view *view, size_t most)
     }
 }
 
-static bool fill_row(struct view *view, struct reply *reply, uint64_t stamp, uint64_t post_id)
+static bool fill_row(struct view *view, struct reply *reply, struct history_entry entry)
 {
     struct post_record post;
-    if (!view_post(view, post_id, &post)) {
+    if (!view_post(view, entry.post, &post)) {
         view_corrupt(view);
         return false;
     }
     struct tidings_history_row *row = &reply->answer->u.history.rows[reply->answer->u.history.n++];
     *row = (struct tidings_history_row){
-        .post_id = post_id,
+        .post_id = entry.post,
         .author_id = post.author,
         .title = view_text(view, reply->arena, post.title),
-        .read_at = id_time_ms(stamp),
+        .read_at = id_time_ms(entry.stamp),
         .is_deleted = post.deleted,
     };
     return true;
@@ -103,33 +86,21 @@ enum tidings_err answer_history(struct view *view, struct reply *reply)
     uint64_t reader = reply->op->user_id;
     uint64_t cleared = view_user(view, reader).history_cleared;
     size_t limit = view_limit(view, page);
-    struct key prefix = key_row(reader, ROW_HISTORY), from = prefix;
-    struct bytes key, value;
     struct tidings_cursor last = {0, 0};
+    struct journal_walk walk;
+    struct history_entry entry;
 
     reply->answer->u.history.rows =
         view_array(view, reply->arena, limit, sizeof *reply->answer->u.history.rows);
-    if (page->after.a)
-        from = page->after.b ? key_history(reader, page->after.a, page->after.b - 1)
-                             : key_history(reader, page->after.a - 1, ID_MASK);
-    bool found = kv_seek(view->txn, TABLE_USER, &from, &key, &value);
-    for (; found && key_has_prefix(key, &prefix);
-         found = kv_next(view->txn, TABLE_USER, &key, &value)) {
-        if (key.n != (size_t)prefix.n + 2 * ID_BYTES) {
-            view_corrupt(view);
-            break;
-        }
-        uint64_t stamp = get_id_descending(key.p + prefix.n);
-        uint64_t post_id = get_id_descending(key.p + prefix.n + ID_BYTES);
-        if (stamp <= cleared)
-            break;
+    journal_walk(&walk, view, reader, (struct history_entry){page->after.a, page->after.b});
+    while (journal_next(&walk, &entry) && entry.stamp > cleared) {
         if (reply->answer->u.history.n == limit) {
             reply->answer->u.history.next = last;
             break;
         }
-        if (!fill_row(view, reply, stamp, post_id))
+        if (!fill_row(view, reply, entry))
             break;
-        last = (struct tidings_cursor){stamp, post_id};
+        last = (struct tidings_cursor){entry.stamp, entry.post};
     }
     return TIDINGS_OK;
 }

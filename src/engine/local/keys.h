@@ -11,7 +11,7 @@
 
 /* Rows of one user in TABLE_USER, by the byte behind the user id. */
 enum user_row {
-    ROW_HISTORY = 'h', /* + ~stamp, ~post: newest first */
+    ROW_HISTORY = 'h', /* + ~stamp, ~post of the oldest in the block: newest first */
     ROW_INBOX = 'p',   /* + author: pair with delivered posts */
     ROW_OUTSIDE = 'q', /* + author: pair without, where something was read all the same */
     ROW_READMAP = 'r', /* + author, chunk: 64 posts' read state */

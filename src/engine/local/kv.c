@@ -477,13 +477,14 @@ static struct bytes bytes_of(const MDB_val *val)
 
 /* A cursor looks first at the page it is on. That helps where the next row wanted is near, and costs where it is
  * not: docs/decisions/0008. */
+static const bool is_near[TABLE_COUNT] = {
+#define X(table, name, near) [TABLE_##table] = near,
+    KV_TABLES(X)
+#undef X
+};
+
 static int get(struct kv_txn *txn, enum table table, MDB_val *k, MDB_val *v)
 {
-    static const bool is_near[TABLE_COUNT] = {
-#define X(table, name, near) [TABLE_##table] = near,
-        KV_TABLES(X)
-#undef X
-    };
     if (!is_near[table])
         return mdb_get(txn->handle, txn->kv->dbi[table], k, v);
     MDB_cursor *cursor = cursor_of(txn, &txn->getter[table], table);
@@ -512,11 +513,10 @@ uint64_t kv_rows(struct kv_txn *txn, enum table table)
     return mdb_stat(txn->handle, txn->kv->dbi[table], &stat) ? 0 : stat.ms_entries;
 }
 
-static inline bool scan(struct kv_txn *txn, enum table table, MDB_cursor_op op, MDB_val *k,
+static inline bool move(struct kv_txn *txn, MDB_cursor *cursor, MDB_cursor_op op, MDB_val *k,
                         struct bytes *key, struct bytes *value)
 {
     MDB_val v;
-    MDB_cursor *cursor = cursor_of(txn, &txn->scanner[table], table);
     if (!cursor)
         return false;
     int rc = mdb_cursor_get(cursor, k, &v, op);
@@ -528,6 +528,20 @@ static inline bool scan(struct kv_txn *txn, enum table table, MDB_cursor_op op, 
     if (rc != MDB_NOTFOUND)
         kv_fail(txn, translate(rc));
     return false;
+}
+
+bool kv_find(struct kv_txn *txn, enum table table, const struct key *from, struct bytes *key,
+             struct bytes *value)
+{
+    MDB_val k = val_of(from);
+    MDB_cursor *cursor = cursor_of(txn, &txn->getter[table], table);
+    return move(txn, cursor, MDB_SET_RANGE, &k, key, value);
+}
+
+static inline bool scan(struct kv_txn *txn, enum table table, MDB_cursor_op op, MDB_val *k,
+                        struct bytes *key, struct bytes *value)
+{
+    return move(txn, cursor_of(txn, &txn->scanner[table], table), op, k, key, value);
 }
 
 bool kv_seek(struct kv_txn *txn, enum table table, const struct key *from, struct bytes *key,
@@ -586,6 +600,14 @@ static bool has_room(struct kv_txn *txn, size_t value)
     return !rc;
 }
 
+static int put(struct kv_txn *txn, enum table table, MDB_val *k, MDB_val *v)
+{
+    if (!is_near[table])
+        return mdb_put(txn->handle, txn->kv->dbi[table], k, v, 0);
+    MDB_cursor *cursor = cursor_of(txn, &txn->getter[table], table);
+    return cursor ? mdb_cursor_put(cursor, k, v, 0) : 0; /* or the transaction has failed */
+}
+
 static void put_row(struct kv_txn *txn, enum table table, const struct key *key, const void *value,
                     size_t n)
 {
@@ -593,7 +615,7 @@ static void put_row(struct kv_txn *txn, enum table table, const struct key *key,
     MDB_val v = {.mv_size = n, .mv_data = (void *)(uintptr_t)value};
     if (txn->err || !has_room(txn, n))
         return;
-    int rc = mdb_put(txn->handle, txn->kv->dbi[table], &k, &v, 0);
+    int rc = put(txn, table, &k, &v);
     if (rc)
         kv_fail(txn, translate(rc));
 }

@@ -65,7 +65,7 @@ struct kv;
 struct kv_txn {
     struct kv *kv;
     void *handle;               /* the LMDB transaction */
-    void *getter[TABLE_COUNT];  /* cursors, opened when first needed: for kv_get ... */
+    void *getter[TABLE_COUNT];  /* cursors, opened when first needed: for single rows ... */
     void *scanner[TABLE_COUNT]; /* ... and for kv_seek and what follows it */
     bool writing;
     enum tidings_err err;
@@ -126,6 +126,10 @@ void kv_reader_release(struct kv_txn *txn);
 
 /* Whether the key is there, and its value. */
 bool kv_get(struct kv_txn *txn, enum table table, const struct key *key, struct bytes *value);
+
+/* The first key >= `from`, looked up as kv_get does: no scanner moves. */
+bool kv_find(struct kv_txn *txn, enum table table, const struct key *from, struct bytes *key,
+             struct bytes *value);
 
 /* How many rows a table has. */
 uint64_t kv_rows(struct kv_txn *txn, enum table table);

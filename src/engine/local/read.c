@@ -4,6 +4,7 @@
  * or not; the counts follow. Everything is checked before the first change, so that a list with one
  * wrong id marks nothing.
  */
+#include "engine/local/journal.h"
 #include "engine/local/ops.h"
 #include "engine/local/tie.h"
 
@@ -23,12 +24,6 @@ static bool in_history(const struct readmap *map, unsigned i, uint64_t cleared)
     return readmap_has(map->history, i) && readmap_history_stamp(map, i) > cleared;
 }
 
-static void put_history(struct view *view, uint64_t reader, uint64_t post)
-{
-    struct key key = key_history(reader, view->stamp, post);
-    kv_put(view->txn, TABLE_USER, &key, "", 0);
-}
-
 static void read_event(struct view *view, const struct target *target, bool read)
 {
     if (view->settings->read_events)
@@ -38,7 +33,8 @@ static void read_event(struct view *view, const struct target *target, bool read
 
 /* ---- One post ------------------------------------------------------------------------------- */
 
-static bool mark_read(struct view *view, const struct target *target)
+/* Whether it was unread; then *entry has to enter the history. */
+static bool mark_read(struct view *view, const struct target *target, struct history_entry *entry)
 {
     struct readmap map;
     unsigned i = target->seq % READMAP_POSTS;
@@ -48,12 +44,13 @@ static bool mark_read(struct view *view, const struct target *target)
     uint64_t before = map.read;
     readmap_mark(&map, i, view->stamp, true);
     tie_put_readmap(view, target->tie, target->seq, &map, before);
-    put_history(view, target->tie->fan, target->post_id);
+    *entry = (struct history_entry){view->stamp, target->post_id};
     read_event(view, target, true);
     return true;
 }
 
-static bool mark_unread(struct view *view, const struct target *target)
+/* Whether it was read; then *entry has to leave the history, or its stamp is 0. */
+static bool mark_unread(struct view *view, const struct target *target, struct history_entry *entry)
 {
     struct readmap map;
     unsigned i = target->seq % READMAP_POSTS;
@@ -61,11 +58,8 @@ static bool mark_unread(struct view *view, const struct target *target)
     if (target->deleted || !readmap_has(map.read, i))
         return false;
     uint64_t before = map.read;
-    if (readmap_has(map.history, i)) {
-        uint64_t stamp = readmap_history_stamp(&map, i);
-        struct key key = key_history(target->tie->fan, stamp, target->post_id);
-        kv_del(view->txn, TABLE_USER, &key);
-    }
+    *entry = (struct history_entry){
+        readmap_has(map.history, i) ? readmap_history_stamp(&map, i) : 0, target->post_id};
     readmap_unmark(&map, i);
     tie_put_readmap(view, target->tie, target->seq, &map, before);
     read_event(view, target, false);
@@ -79,7 +73,6 @@ static void enter_history(struct view *view, const struct target *target)
     tie_readmap(view, target->tie, target->seq, &map);
     readmap_enter_history(&map, target->seq % READMAP_POSTS, view->stamp);
     tie_put_readmap(view, target->tie, target->seq, &map, map.read);
-    put_history(view, target->tie->fan, target->post_id);
 }
 
 /* ---- Open ----------------------------------------------------------------------------------- */
@@ -119,10 +112,12 @@ enum tidings_err apply_open(struct view *view, struct tidings_call *call)
     if (is_settled(view, &tie, post.seq))
         return TIDINGS_OK;
     tie_settle(view, &tie);
-    if (mark_read(view, &target))
+    struct history_entry entry = {view->stamp, post_id};
+    if (mark_read(view, &target, &entry))
         tie_save(view, &tie);
     else
         enter_history(view, &target);
+    journal_add(view, tie.fan, &entry, 1);
     return TIDINGS_OK;
 }
 
@@ -145,12 +140,22 @@ static enum tidings_err find_targets(struct view *view, const struct tidings_op 
     return TIDINGS_OK;
 }
 
+/* What one of the two does with a post, and with the entries of all that it changed. */
+struct marking {
+    bool (*mark)(struct view *view, const struct target *target, struct history_entry *entry);
+    void (*write)(struct view *view, uint64_t reader, struct history_entry *entries, size_t n);
+};
+
+static const struct marking marking_read = {mark_read, journal_add};
+static const struct marking marking_unread = {mark_unread, journal_remove};
+
 static enum tidings_err mark_ids(struct view *view, struct tidings_call *call,
-                                 bool (*mark)(struct view *, const struct target *))
+                                 const struct marking *marking)
 {
-    size_t n = call->op->u.mark.n_post_ids, n_ties = 0;
+    size_t n = call->op->u.mark.n_post_ids, n_ties = 0, n_entries = 0;
     struct target *targets = view_array(view, view->scratch, n, sizeof *targets);
     struct tie **ties = view_array(view, view->scratch, n, sizeof *ties);
+    struct history_entry *entries = view_array(view, view->scratch, n, sizeof *entries);
     uint64_t marked = 0;
     if (view_failed(view))
         return TIDINGS_OK;
@@ -158,9 +163,14 @@ static enum tidings_err mark_ids(struct view *view, struct tidings_call *call,
     if (err)
         return err;
     for (size_t i = 0; i < n; i++)
-        marked += mark(view, &targets[i]);
+        if (marking->mark(view, &targets[i], &entries[n_entries])) {
+            marked++;
+            n_entries += entries[n_entries].stamp != 0;
+        }
     for (size_t i = 0; marked && i < n_ties; i++)
         tie_save(view, ties[i]);
+    if (n_entries)
+        marking->write(view, call->op->user_id, entries, n_entries);
     call->result[RESULT_MARKED] = marked;
     return TIDINGS_OK;
 }
@@ -208,12 +218,13 @@ static enum tidings_err mark_up_to(struct view *view, struct tidings_call *call)
 
 enum tidings_err apply_mark_read(struct view *view, struct tidings_call *call)
 {
-    return call->op->u.mark.n_post_ids ? mark_ids(view, call, mark_read) : mark_up_to(view, call);
+    return call->op->u.mark.n_post_ids ? mark_ids(view, call, &marking_read)
+                                       : mark_up_to(view, call);
 }
 
 enum tidings_err apply_mark_unread(struct view *view, struct tidings_call *call)
 {
-    return mark_ids(view, call, mark_unread);
+    return mark_ids(view, call, &marking_unread);
 }
 
 /* ---- Answering ------------------------------------------------------------------------------ */

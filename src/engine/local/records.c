@@ -245,27 +245,38 @@ void pair_set_skips(struct pair *pair, const struct skips *skips, uint8_t to[SKI
 /* In the history: none of the read ones without either flag, all of them with READMAP_ALL. */
 enum { READMAP_ALL = 1, READMAP_SOME = 2, READMAP_LATE = 4 };
 
-/* Stamps of the bits set, as runs of equal ones: a bulk mark takes one run, however many posts. */
+/* In the last bits of a run's first number. */
+enum { RUN_LONG = 1, RUN_DOWN = 2 };
+
+/* Stamps of the bits set, as runs of equal ones: a bulk mark takes one run, however many posts. Each as what it is more
+ * or less than the one before: what is read of an author is often read together. */
 static size_t put_stamps(uint8_t *to, uint64_t bits, const uint64_t *stamps)
 {
     size_t n = 0;
+    uint64_t before = 0;
     while (bits) {
         uint64_t stamp = stamps[__builtin_ctzll(bits)];
         uint8_t run = 0;
         for (; bits && stamps[__builtin_ctzll(bits)] == stamp; bits &= bits - 1)
             run++;
-        to[n++] = run;
-        put_id(to + n, stamp);
-        n += ID_BYTES;
+        bool down = stamp < before;
+        uint64_t gap = down ? before - stamp : stamp - before;
+        n += put_varint(to + n,
+                        gap_encode(gap) << 2 | (down ? RUN_DOWN : 0) | (run > 1 ? RUN_LONG : 0));
+        if (run > 1)
+            to[n++] = run;
+        before = stamp;
     }
     return n;
 }
 
 static void read_stamps(struct reader *r, uint64_t bits, uint64_t *stamps)
 {
+    uint64_t stamp = 0;
     while (bits && !r->bad) {
-        uint8_t run = read_u8(r);
-        uint64_t stamp = read_id(r);
+        uint64_t code = read_varint(r), gap = gap_decode(code >> 2);
+        uint8_t run = code & RUN_LONG ? read_u8(r) : 1;
+        stamp = code & RUN_DOWN ? stamp - gap : stamp + gap;
         if (!run || run > __builtin_popcountll(bits) || !is_stamp(stamp)) {
             reader_fail(r);
             return;
@@ -322,6 +333,74 @@ bool readmap_decode_bits(struct bytes from, uint64_t *read)
     read_head(&r, READMAP_ALL | READMAP_SOME | READMAP_LATE);
     *read = read_u64(&r);
     return !r.bad;
+}
+
+/* ---- A block of the reading history --------------------------------------------------------- */
+
+/* In the last bits of an entry's first number. Of one operation's entries, only the first needs a stamp. */
+enum { HISTORY_STAMP = 1, HISTORY_DOWN = 2 };
+
+static size_t put_entry(uint8_t *to, struct history_entry before, struct history_entry entry)
+{
+    if (entry.stamp == before.stamp)
+        return put_varint(to, gap_encode(entry.post - before.post) << 1);
+    bool down = entry.post < before.post;
+    uint64_t gap = down ? before.post - entry.post : entry.post - before.post;
+    size_t n = put_varint(to, gap_encode(gap) << 2 | (down ? HISTORY_DOWN : 0) | HISTORY_STAMP);
+    return n + put_varint(to + n, gap_encode(entry.stamp - before.stamp));
+}
+
+static struct history_entry read_entry(struct reader *r, struct history_entry before)
+{
+    uint64_t code = read_varint(r);
+    struct history_entry entry = before;
+    if (code & HISTORY_STAMP) {
+        uint64_t gap = gap_decode(code >> 2);
+        entry.post = code & HISTORY_DOWN ? before.post - gap : before.post + gap;
+        entry.stamp += gap_decode(read_varint(r));
+    } else {
+        entry.post += gap_decode(code >> 1);
+    }
+    bool ascends = code & HISTORY_STAMP ? entry.stamp > before.stamp : entry.post > before.post;
+    if (!ascends || !is_stamp(entry.stamp) || !is_stamp(entry.post))
+        reader_fail(r);
+    return entry;
+}
+
+size_t history_append(uint8_t to[HISTORY_RECORD_MAX], size_t *bytes, struct history_entry last,
+                      const struct history_entry *entries, size_t n)
+{
+    size_t taken = 0;
+    for (; taken < n && *bytes < HISTORY_FULL; taken++) {
+        *bytes += put_entry(to + *bytes, last, entries[taken]);
+        last = entries[taken];
+    }
+    to[1] = (uint8_t)(to[1] + taken);
+    return taken;
+}
+
+size_t history_encode(const struct history_entry *entries, size_t n, uint8_t to[HISTORY_RECORD_MAX],
+                      size_t *bytes)
+{
+    assert(n);
+    to[0] = VERSION_1;
+    to[1] = 1;
+    *bytes = 2;
+    return 1 + history_append(to, bytes, entries[0], entries + 1, n - 1);
+}
+
+bool history_decode(struct bytes from, struct history_entry oldest, struct history_block *block)
+{
+    struct reader r = reader_of(from.p, from.n);
+    read_head(&r, 0);
+    block->n = read_u8(&r);
+    block->at[0] = oldest;
+    if (!block->n || block->n > HISTORY_ENTRIES_MAX || !is_stamp(oldest.stamp) ||
+        !is_stamp(oldest.post))
+        return false;
+    for (size_t i = 1; i < block->n && !r.bad; i++)
+        block->at[i] = read_entry(&r, block->at[i - 1]);
+    return read_end(&r);
 }
 
 /* ---- A post --------------------------------------------------------------------------------- */

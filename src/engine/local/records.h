@@ -121,13 +121,48 @@ void pair_set_skips(struct pair *pair, const struct skips *skips, uint8_t to[SKI
 
 /* ---- 64 posts' read state ------------------------------------------------------------------- */
 
-enum { READMAP_RECORD_MAX = 1 + 3 * 8 + 2 * READMAP_POSTS * (1 + 7) };
+enum { READMAP_RECORD_MAX = 1 + 3 * 8 + 2 * READMAP_POSTS * (9 + 1) };
 
 size_t readmap_encode(const struct readmap *map, uint8_t to[READMAP_RECORD_MAX]);
 bool readmap_decode(struct bytes from, struct readmap *map);
 
 /* Only which are read: for searches that need no times. */
 bool readmap_decode_bits(struct bytes from, uint64_t *read);
+
+/* ---- A block of the reading history --------------------------------------------------------- */
+
+/* Sorted by stamp, then by post. */
+struct history_entry {
+    uint64_t stamp;
+    uint64_t post;
+};
+
+static inline bool history_before(struct history_entry a, struct history_entry b)
+{
+    return a.stamp != b.stamp ? a.stamp < b.stamp : a.post < b.post;
+}
+
+/*
+ * A block is full at that many bytes: each new entry writes them again, so their number is what counts, not that of the
+ * entries. An entry takes 1 ... 18.
+ */
+enum { HISTORY_FULL = 128, HISTORY_ENTRIES_MAX = HISTORY_FULL, HISTORY_RECORD_MAX = 128 + 18 };
+
+/* Oldest first; none is there twice. The first one is the row's key and not in its value. */
+struct history_block {
+    size_t n;
+    struct history_entry at[HISTORY_ENTRIES_MAX];
+};
+
+/* Of the first of these, as many as a block takes; how many. */
+size_t history_encode(const struct history_entry *entries, size_t n, uint8_t to[HISTORY_RECORD_MAX],
+                      size_t *bytes);
+
+/* The same behind the last one of a block that is there already, without writing all of it anew. */
+size_t history_append(uint8_t to[HISTORY_RECORD_MAX], size_t *bytes, struct history_entry last,
+                      const struct history_entry *entries, size_t n);
+
+bool history_decode(struct bytes from, struct history_entry oldest, struct history_block *block);
 
 /* ---- A post --------------------------------------------------------------------------------- */
 

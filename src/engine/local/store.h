@@ -68,7 +68,7 @@ void store_stats(struct store *store, struct tidings_stats *stats);
 
 /* ---- state.c --------------------------------------------------------------------------------- */
 
-enum { STORE_FORMAT = 2, BOOT_BYTES = 64 };
+enum { STORE_FORMAT = 3, BOOT_BYTES = 64 };
 
 #define NO_BOOT "-"
 

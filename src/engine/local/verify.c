@@ -183,7 +183,7 @@ static void check_user_row(struct check *check, struct bytes key, struct bytes v
     uint8_t row = key.p[ID_BYTES];
     switch (row) {
     case ROW_HISTORY:
-        verify_history(check, id, key);
+        verify_history(check, id, key, value);
         break;
     case ROW_READMAP:
         verify_readmap(check, id, key, value);

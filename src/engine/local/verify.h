@@ -47,6 +47,7 @@ struct check {
         **last_mend;        /* in the order of finding: a later one may correct an earlier */
     struct mend **row_mend; /* where the first one of the row under way goes */
     struct tallies tallies;
+    uint64_t history_mended; /* the last reader whose history was noted down anew */
     const char *part;
     struct progress progress;
     uint64_t part_rows, part_steps; /* of the part under way: as many as it may look at; so far */
@@ -78,7 +79,11 @@ int64_t verify_tally_of(const struct check *check, enum tally_kind kind, uint64_
 /* verify_inbox.c: rows of a user. Pairs and read maps also of subscriptions. */
 void verify_pair(struct check *check, uint64_t fan, struct bytes key);
 void verify_readmap(struct check *check, uint64_t reader, struct bytes key, struct bytes value);
-void verify_history(struct check *check, uint64_t reader, struct bytes key);
+
+/* verify_history.c: rows of the reading history; and the history of a read map, with the ids of its 64 posts. */
+void verify_history(struct check *check, uint64_t reader, struct bytes key, struct bytes value);
+void verify_map_history(struct check *check, uint64_t reader, const uint64_t *posts,
+                        const struct readmap *map);
 
 /* verify_votes.c: rows of a user, and the counters made of reactions. */
 void verify_vote(struct check *check, uint64_t user, struct bytes key, struct bytes value);

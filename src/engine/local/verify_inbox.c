@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Verify, the part about inboxes: pairs and the history against the read maps and the lists. Pairs
- * and read maps of subscriptions are the same in another realm.
+ * Verify, the part about inboxes: pairs against the read maps and the lists. Pairs and read maps of
+ * subscriptions are the same in another realm.
  */
 #include <inttypes.h>
 
@@ -167,22 +167,6 @@ static const struct realm *realm_of(uint8_t row)
 
 /* ---- A user's other rows -------------------------------------------------------------------- */
 
-/* The history row of each post in the map that has one. */
-static void check_map_history(struct check *check, const struct tie *tie, uint32_t chunk,
-                              const struct readmap *map, uint64_t cleared)
-{
-    for (uint64_t bits = map->history; bits; bits &= bits - 1) {
-        unsigned i = (unsigned)__builtin_ctzll(bits);
-        uint64_t stamp = readmap_history_stamp(map, i);
-        struct key key = key_history(tie->fan, stamp, tie->head->ids[chunk * READMAP_POSTS + i]);
-        struct bytes value;
-        if (stamp <= cleared || kv_get(check->view->txn, TABLE_USER, &key, &value))
-            continue;
-        verify_differ(check, "user %" PRIu64 " has read a post that the history lacks", tie->fan);
-        verify_mend(check, TABLE_USER, &key, (struct bytes){(const uint8_t *)"", 0});
-    }
-}
-
 void verify_readmap(struct check *check, uint64_t reader, struct bytes key, struct bytes value)
 {
     struct view *view = check->view;
@@ -210,45 +194,8 @@ void verify_readmap(struct check *check, uint64_t reader, struct bytes key, stru
         recount(view, &tie, &fresh);
         mend_pair(check, &tie, &fresh);
     }
-    check_map_history(check, &tie, chunk, &map, view_user(view, reader).history_cleared);
-}
-
-void verify_history(struct check *check, uint64_t reader, struct bytes key)
-{
-    struct view *view = check->view;
-    struct key row = {.n = (uint8_t)key.n};
-    struct post_record post = {0};
-    struct readmap map = {0};
-    if (key.n != 3 * ID_BYTES + 1) {
-        verify_differ(check, "user %" PRIu64 ": a history key of %zu bytes", reader, key.n);
-        return;
-    }
-    memcpy(row.bytes, key.p, key.n);
-    uint64_t stamp = get_id_descending(key.p + ID_BYTES + 1);
-    uint64_t post_id = get_id_descending(key.p + 2 * ID_BYTES + 1);
-    if (stamp <= view_user(view, reader).history_cleared) {
-        struct key todo = key_id(reader);
-        struct bytes value;
-        if (!kv_get(view->txn, TABLE_TODO, &todo, &value)) {
-            verify_differ(check, "user %" PRIu64 ": cleared history that nobody sweeps", reader);
-            verify_mend(check, TABLE_TODO, &todo, (struct bytes){(const uint8_t *)"", 0});
-        }
-        return;
-    }
-    if (view_post(view, post_id, &post)) {
-        /* Not through the tie: the pair may be what is missing. */
-        struct key map_key = key_readmap(reader, post.author, post.seq / READMAP_POSTS);
-        struct bytes value;
-        if (kv_get(view->txn, TABLE_USER, &map_key, &value) && !readmap_decode(value, &map))
-            view_corrupt(view);
-    }
-    if (view_failed(view))
-        return;
-    unsigned i = post.seq % READMAP_POSTS;
-    if (map.read && readmap_has(map.history, i) && readmap_history_stamp(&map, i) == stamp)
-        return;
-    verify_differ(check, "user %" PRIu64 ": the history has a post that was not read then", reader);
-    verify_mend_delete(check, TABLE_USER, &row);
+    if (map.history)
+        verify_map_history(check, reader, tie.head->ids + first, &map);
 }
 
 void verify_pair(struct check *check, uint64_t fan, struct bytes key)
