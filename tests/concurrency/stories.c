@@ -400,6 +400,8 @@ bool notices_are_counted_right(const char *dir, uint64_t seed)
     bool ok;
 
     tidings_options_init(&options);
+    options.settings.follow_burst = 1000000; /* the preferences take of it, too */
+    options.settings.follow_refill_ms = 1;
     options.settings.map_mb = 4096;
     options.settings.log_segment_mb = 1;
     options.settings.snapshot_log_mb = 1;
