@@ -178,10 +178,8 @@ void journal_walk(struct journal_walk *walk, struct view *view, uint64_t reader,
     struct key from = walk->prefix = key_row(reader, ROW_HISTORY);
     walk->view = view;
     walk->block.at[0] = (struct history_entry){ID_MASK, ID_MASK};
-    if (before.stamp) {
+    if (before.stamp)
         from = key_of(reader, before);
-        key_add_byte(&from, 0); /* just behind it: a row that begins with it has no older ones */
-    }
     bool found = kv_seek(view->txn, TABLE_USER, &from, &key, &value);
     enter(walk, found, key, value);
     while (before.stamp && walk->left && !history_before(walk->block.at[walk->left - 1], before))
