@@ -86,8 +86,9 @@ void json_out_key(struct json_out *out, const char *key)
     if (comma)
         *to++ = ',';
     *to++ = '"';
-    memcpy(to, key, n);
-    memcpy(to + n, "\":", 2);
+    to = mempcpy(to, key, n);
+    *to++ = '"';
+    *to = ':';
     out->buf->len += comma + n + 3;
 }
 
