@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from . import svg
-from .services import ROOT, run
+from .services import ROOT, MariaDB, Redis, Tidings, run
 
 
 def version(*command):
@@ -34,6 +34,7 @@ def about(sizes):
                      "lmdb": version("dpkg-query", "-W", "-f", "${Version}", "liblmdb0"),
                      "libuv": version("dpkg-query", "-W", "-f", "${Version}", "libuv1"),
                      "gcc": version("gcc", "-dumpfullversion")},
+        "settings": {service.name: " ".join(flag or "''" for flag in service.FLAGS) for service in (Tidings, Redis, MariaDB)},
         "sizes": dataclasses.asdict(sizes),
     }
 
@@ -238,6 +239,8 @@ def write(directory, facts, record):
     t.table("When", ["part", "", "commit", "load average of the machine, before and after"],
             [[part, p["date"], p["commit"], f"{p['load_before']:.1f}, {p.get('load_after', 0):.1f}"]
              for part, p in record.parts.items()])
+    t.table("Settings, where they are not the standard", ["", "flags"],
+            [[name, f"`{flags}`"] for name, flags in facts["settings"].items()])
     (directory / "results.md").write_text("\n".join(head + t.out) + "\n")
     (directory / "results.json").write_text(json.dumps(
         {"about": facts, "parts": record.parts, "notes": record.notes, "samples": record.samples}, indent=None,

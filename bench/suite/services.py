@@ -153,11 +153,12 @@ class Tidings(Service):
 
 class Redis(Service):
     name, protocol = "redis", "redis"
+    # The file begins when everything is filled in, and is not rewritten while it is measured.
+    FLAGS = ["--save", "", "--appendonly", "no", "--auto-aof-rewrite-percentage", "0"]
 
     def start(self):
         self.port = free_port()
-        self.spawn("redis-server", "--port", self.port, "--bind", "127.0.0.1", "--dir", self.directory, "--save", "",
-                   "--appendonly", "no", "--auto-aof-rewrite-percentage", "0")
+        self.spawn("redis-server", "--port", self.port, "--bind", "127.0.0.1", "--dir", self.directory, *self.FLAGS)
         wait_until(lambda: self.alive() and can_connect(self.port), "redis listens")
         self.socket = socket.create_connection(("127.0.0.1", self.port))
         self.file = self.socket.makefile("rb")
@@ -212,16 +213,17 @@ class Redis(Service):
 
 class MariaDB(Service):
     name, protocol = "mariadb", "mysql"
+    # Durable at each commit, nothing written twice, enough memory for everything.
+    FLAGS = ["--innodb-flush-log-at-trx-commit=1", "--innodb-buffer-pool-size=2G", "--innodb-log-file-size=1G",
+             "--skip-log-bin", "--max-connections=600", "--skip-name-resolve"]
 
     def start(self):
         run("mariadb-install-db", "--no-defaults", f"--datadir={self.directory}", "--skip-test-db",
             "--auth-root-authentication-method=normal", *self.as_user())
         self.port, self.socket = free_port(), self.directory / "socket"
-        # Durable at each commit, nothing written twice, enough memory for everything.
         self.spawn("mariadbd", "--no-defaults", f"--datadir={self.directory}", f"--port={self.port}",
-                   "--bind-address=127.0.0.1", f"--socket={self.socket}", "--innodb-flush-log-at-trx-commit=1",
-                   "--innodb-buffer-pool-size=2G", "--innodb-log-file-size=1G", "--skip-log-bin",
-                   "--max-connections=600", "--skip-name-resolve", f"--pid-file={self.directory}/pid", *self.as_user())
+                   "--bind-address=127.0.0.1", f"--socket={self.socket}", f"--pid-file={self.directory}/pid", *self.FLAGS,
+                   *self.as_user())
         wait_until(lambda: self.alive() and can_connect(self.port), "mariadb listens")
         self.sql("CREATE DATABASE tidings; CREATE USER bench@'%' IDENTIFIED VIA mysql_native_password USING '';"
                  "GRANT ALL ON tidings.* TO bench@'%';")
