@@ -1,5 +1,6 @@
 """4, 5 and 6: marking, following, liking, each acknowledged when it is durable (or once a second)."""
-from .services import floors, load, remove
+from .growth import WALL
+from .services import BUILD, floors, load, remove, run as run_program
 
 BATCH_FIELDS = ("tidings_batch_size_sum", "tidings_batch_size_count", "tidings_commit_seconds_sum")
 
@@ -39,8 +40,19 @@ def floor(world, record, sizes, batch):
     remove(directory)
 
 
+def library(world, record, sizes):
+    """The same marks through the library, as many in flight as there are connections: what HTTP takes is the difference."""
+    text = run_program(BUILD / "tidings", "bench-engine", "--data", world.directory / "library", "--users", sizes.users,
+                       "--authors", sizes.users, "--followed", sizes.followed, "--posts", sizes.posts, "--fans", 1,
+                       "--comments", 1, "--samples", int(sizes.seconds * 30000), "--in-flight", sizes.mark_connections,
+                       "--only", "mark-read")
+    us = {name: float(wall) for name, wall, _, _ in WALL.findall(text)}["mark-read, in large batches"]
+    record.add("marks", "durable", "library", "per_second", 1e6 / us)
+
+
 def run(world, record, sizes):
     for _ in range(sizes.rounds):
+        library(world, record, sizes)
         batch = measure(world, record, sizes, "marks", "mark=1", True, sizes.mark_connections)
         floor(world, record, sizes, batch)
         measure(world, record, sizes, "follows", "follow=1", True, sizes.connections, with_mariadb=True)

@@ -5,12 +5,13 @@
 
 #include "tidings.h"
 
-enum { IN_FLIGHT = 20000, PAGE = 10 };
+enum { PAGE = 10 };
 
 struct bench {
     struct tidings *tidings;
     const char *dir;
     uint64_t users, authors, followed, posts, fans, comments, samples;
+    uint64_t in_flight; /* changes at the same time, at most */
     uint64_t random;
     const char *only; /* part of the name of what is to be measured; NULL is everything */
     bool fill_only;   /* measure nothing */
@@ -29,7 +30,7 @@ bool bench_wants(const struct bench *bench, const char *what);
 
 /* Many changes in flight, of which each must succeed. */
 struct pool;
-struct pool *pool_new(void);
+struct pool *pool_new(const struct bench *bench);
 void pool_drain(struct pool *pool);
 void pool_free(struct pool *pool);
 void bench_submit(struct bench *bench, struct pool *pool, struct tidings_op op);

@@ -30,6 +30,7 @@ static const char help[] =
     "  --fans N        followers of the one big author (1000000)\n"
     "  --comments N    comments on one post (100000)\n"
     "  --samples N     operations timed of each kind (20000)\n"
+    "  --in-flight N   changes at the same time, where it says batches (20000)\n"
     "  --only TEXT     only measurements whose name contains TEXT\n"
     "  --fill-only     fill DIR, measure nothing\n";
 
@@ -127,16 +128,16 @@ static struct flight *take_flight(struct pool *pool)
     return flight;
 }
 
-struct pool *pool_new(void)
+struct pool *pool_new(const struct bench *bench)
 {
     struct pool *pool = calloc(1, sizeof *pool);
-    struct flight *flights = calloc(IN_FLIGHT, sizeof *flights);
+    struct flight *flights = calloc(bench->in_flight, sizeof *flights);
     if (!pool || !flights)
         bench_fail("pool", TIDINGS_NO_MEMORY);
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->landed, NULL);
     pool->flights = flights;
-    for (size_t i = 0; i < IN_FLIGHT; i++) {
+    for (size_t i = 0; i < bench->in_flight; i++) {
         flights[i].pool = pool;
         flights[i].call =
             (struct tidings_call){.op = &flights[i].op, .done = land, .ctx = &flights[i]};
@@ -205,7 +206,7 @@ static uint64_t author_of(const struct bench *bench, uint64_t user, uint64_t i)
 
 static void fill_follows(struct bench *bench)
 {
-    struct pool *pool = pool_new();
+    struct pool *pool = pool_new(bench);
     struct usage from = bench_usage();
     uint64_t n = 0;
     for (uint64_t user = 1; user <= bench->users; user++) {
@@ -228,7 +229,7 @@ static void fill_follows(struct bench *bench)
 
 static void fill_fans(struct bench *bench)
 {
-    struct pool *pool = pool_new();
+    struct pool *pool = pool_new(bench);
     struct usage from = bench_usage();
     uint64_t big = bench_big(bench);
     for (uint64_t i = 0; i < bench->fans; i++) {
@@ -245,7 +246,7 @@ static void fill_fans(struct bench *bench)
 
 static void fill_names(struct bench *bench)
 {
-    struct pool *pool = pool_new();
+    struct pool *pool = pool_new(bench);
     for (uint64_t user = 1; user <= bench->authors; user++)
         bench_submit(bench, pool,
                      (struct tidings_op){.kind = TIDINGS_OP_PROFILE_SET,
@@ -268,7 +269,7 @@ struct tidings_op bench_publish(uint64_t author)
 
 static void fill_posts(struct bench *bench)
 {
-    struct pool *pool = pool_new();
+    struct pool *pool = pool_new(bench);
     struct usage from = bench_usage();
     uint64_t n = bench->authors * bench->posts;
     for (uint64_t i = 0; i < n; i++) {
@@ -413,7 +414,7 @@ static struct tidings_op make_publish_big(struct bench *bench, struct tidings_an
 static void time_marks(struct bench *bench)
 {
     struct tidings_answer answer;
-    struct pool *pool = pool_new();
+    struct pool *pool = pool_new(bench);
     uint64_t n = bench->samples, *ids = malloc(n * sizeof *ids), *users = malloc(n * sizeof *users);
     if (!ids || !users)
         bench_fail("mark", TIDINGS_NO_MEMORY);
@@ -442,7 +443,7 @@ static void time_marks(struct bench *bench)
 
 static void time_publishing(struct bench *bench)
 {
-    struct pool *pool = pool_new();
+    struct pool *pool = pool_new(bench);
     struct usage from = bench_usage();
     for (uint64_t i = 0; i < bench->samples; i++)
         bench_submit(bench, pool, make_publish_big(bench, NULL));
@@ -507,8 +508,7 @@ static int run(struct bench *bench)
     tidings_options_init(&options);
     options.dir = bench->dir;
     options.settings.map_mb = 32768; /* small enough for valgrind */
-    options.settings.queue_max = IN_FLIGHT * 2;
-    options.settings.batch_max = IN_FLIGHT;
+    options.settings.queue_max = options.settings.batch_max = bench->in_flight;
     uint64_t from = nanoseconds(CLOCK_MONOTONIC);
     if (tidings_open(&options, &bench->tidings, &message)) {
         fprintf(stderr, "tidings: %s: %s\n", bench->dir, message);
@@ -529,20 +529,29 @@ static int run(struct bench *bench)
 
 int cli_bench_engine(int argc, char **argv)
 {
+    enum { IN_FLIGHT_MAX = 100000 };
     static const struct option flags[] = {
-        {"data", required_argument, NULL, 'd'},     {"users", required_argument, NULL, 'u'},
-        {"authors", required_argument, NULL, 'a'},  {"followed", required_argument, NULL, 'f'},
-        {"posts", required_argument, NULL, 'p'},    {"fans", required_argument, NULL, 'n'},
-        {"comments", required_argument, NULL, 'c'}, {"samples", required_argument, NULL, 's'},
-        {"only", required_argument, NULL, 'o'},     {"fill-only", no_argument, NULL, 'F'},
-        {"help", no_argument, NULL, 'h'},           {0},
+        {"data", required_argument, NULL, 'd'},
+        {"users", required_argument, NULL, 'u'},
+        {"authors", required_argument, NULL, 'a'},
+        {"followed", required_argument, NULL, 'f'},
+        {"posts", required_argument, NULL, 'p'},
+        {"fans", required_argument, NULL, 'n'},
+        {"comments", required_argument, NULL, 'c'},
+        {"samples", required_argument, NULL, 's'},
+        {"in-flight", required_argument, NULL, 'i'},
+        {"only", required_argument, NULL, 'o'},
+        {"fill-only", no_argument, NULL, 'F'},
+        {"help", no_argument, NULL, 'h'},
+        {0},
     };
     struct bench bench = {.users = 100000,
                           .followed = 200,
                           .posts = 10,
                           .fans = 1000000,
                           .comments = 100000,
-                          .samples = 20000};
+                          .samples = 20000,
+                          .in_flight = 20000};
     for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
         uint64_t *number = flag == 'u'   ? &bench.users
                            : flag == 'a' ? &bench.authors
@@ -551,6 +560,7 @@ int cli_bench_engine(int argc, char **argv)
                            : flag == 'n' ? &bench.fans
                            : flag == 'c' ? &bench.comments
                            : flag == 's' ? &bench.samples
+                           : flag == 'i' ? &bench.in_flight
                                          : NULL;
         if (flag == 'h' || flag == '?') {
             fputs(help, flag == 'h' ? stdout : stderr);
@@ -566,7 +576,8 @@ int cli_bench_engine(int argc, char **argv)
     }
     bench.authors = bench.authors ? bench.authors : bench.users;
     bool sane = bench.dir && bench.users && bench.authors >= bench.followed && bench.followed &&
-                bench.posts && bench.samples && bench.comments && optind == argc;
+                bench.posts && bench.samples && bench.comments && bench.in_flight &&
+                bench.in_flight <= IN_FLIGHT_MAX && optind == argc;
     if (!sane) {
         fputs(help, stderr);
         return EXIT_USAGE;

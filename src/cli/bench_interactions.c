@@ -51,7 +51,7 @@ static void fill_comments(struct bench *bench)
     static const char body[] = "A comment of ordinary length: a sentence or two, as people write.";
     uint64_t post = busy_post(bench), n = comments_there(bench);
     uint64_t missing = bench->comments > n ? bench->comments - n : 0;
-    struct pool *pool = pool_new();
+    struct pool *pool = pool_new(bench);
     struct usage from = bench_usage();
     for (uint64_t i = 0; i < missing; i++)
         bench_submit(bench, pool,
@@ -151,7 +151,7 @@ static void pick_comments(struct bench *bench, struct pick *picks, uint64_t n)
 static void react_all(struct bench *bench, const char *what, enum tidings_op_kind kind,
                       enum tidings_target target, const struct pick *picks)
 {
-    struct pool *pool = pool_new();
+    struct pool *pool = pool_new(bench);
     struct usage from = bench_usage();
     for (uint64_t i = 0; i < bench->samples; i++)
         bench_submit(bench, pool,

@@ -180,15 +180,17 @@ static void there_is_never_more_than_fits(void **state)
     (void)state;
     enum { FANS = 20000, ROWS = 100 };
     struct tie_stored rows[ROWS];
-    size_t here = 0;
+    size_t here = 0, entered = 0;
     for (size_t i = 0; i < ROWS; i++)
         rows[i] = row_of(i + 1, "a value of a pair");
     for (uint64_t fan = 1; fan <= FANS; fan++) {
         struct view view = view_at(1);
         recent_keep(&view, fan, rows, ROWS);
-        assert_non_null(find_at(1, fan));
+        entered += find_at(1, fan) != NULL;
         arena_clear(&scratch);
     }
+    /* All as long as there was room, then one in a few. */
+    assert_in_range(entered, ROOM / (ROWS * 100) + 1000, FANS / 2);
     for (uint64_t fan = 1; fan <= FANS; fan++) {
         here += find_at(1, fan) != NULL;
         arena_clear(&scratch);

@@ -56,6 +56,7 @@ struct shard {
     pthread_mutex_t mutex;
     size_t held; /* bytes */
     size_t hand; /* where looking for room goes on */
+    size_t turned_away;
     struct place places[PLACES];
 };
 
@@ -245,18 +246,23 @@ static struct row row_of(uint64_t author, struct bytes value)
     return (struct row){author * (LENGTH_MAX + 1) + value.n, sum.unread * 2 + sum.following};
 }
 
-/* NULL if it would be larger than that, or a value is too long, or memory is short. */
-static struct copy *copy_new(const struct view *view, uint64_t fan, const struct tie_stored *rows,
-                             size_t n, size_t most)
+/* Bytes of the values; SIZE_MAX if one is too long. */
+static size_t bytes_of(const struct tie_stored *rows, size_t n)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < n; i++) {
         if (rows[i].value.n > LENGTH_MAX)
-            return NULL;
+            return SIZE_MAX;
         bytes += rows[i].value.n;
     }
-    size_t room = bytes + bytes / 4; /* values grow while their posts are being read */
-    struct copy *copy = size_of(n, room) <= most ? malloc(size_of(n, room)) : NULL;
+    return bytes;
+}
+
+/* NULL if memory is short. */
+static struct copy *copy_new(const struct view *view, uint64_t fan, const struct tie_stored *rows,
+                             size_t n, size_t bytes, size_t room)
+{
+    struct copy *copy = malloc(size_of(n, room));
     if (!copy)
         return NULL;
     *copy = (struct copy){
@@ -276,24 +282,29 @@ static struct copy *copy_new(const struct view *view, uint64_t fan, const struct
     return copy;
 }
 
+/* A copy costs about as much as it spares once. Where one has to go for it, only every few get in: whoever comes
+ * often does, and with more users than fit most answers do not pay for copies that are never used. */
+static bool may_enter(struct shard *shard, size_t size, size_t most)
+{
+    enum { ONE_IN = 8 };
+    return shard->held + size <= most || ++shard->turned_away % ONE_IN == 0;
+}
+
 void recent_keep(struct view *view, uint64_t fan, const struct tie_stored *rows, size_t n)
 {
     enum { SHARE = 4 }; /* of a shard that one copy may take */
-    size_t most = view->recent->shard_max;
-    struct copy *copy = copy_new(view, fan, rows, n, most / SHARE);
-    if (!copy)
+    size_t most = view->recent->shard_max, bytes = bytes_of(rows, n);
+    size_t room = bytes + bytes / 4; /* values grow while their posts are being read */
+    if (bytes == SIZE_MAX || size_of(n, room) > most / SHARE)
         return;
     struct shard *shard;
     struct place *place = lock_place(view->recent, fan, &shard);
     bool newer = is_current(view, place) && place->copy->version > view->version;
-    if (newer || place->changed > view->version) {
-        free(copy);
-    } else {
-        size_t size = size_of(n, copy->room);
+    if (!newer && place->changed <= view->version && may_enter(shard, size_of(n, room), most)) {
         drop(shard, place);
-        make_room(shard, size, most);
-        place->copy = copy;
-        shard->held += size;
+        make_room(shard, size_of(n, room), most);
+        place->copy = copy_new(view, fan, rows, n, bytes, room);
+        shard->held += place->copy ? size_of(n, room) : 0;
     }
     pthread_mutex_unlock(&shard->mutex);
 }
