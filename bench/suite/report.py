@@ -1,10 +1,10 @@
-"""Samples to results.json, results.md and plots. Everything in results.md is the median of the rounds, with the
-lowest and highest in brackets."""
+"""Samples to results.json, results.md and plots."""
 import dataclasses
 import json
 import os
 import platform
 import re
+import statistics
 import subprocess
 import time
 from pathlib import Path
@@ -47,6 +47,14 @@ def show(value):
     return f"{value:.1f}" if value >= 10 else f"{value:.2g}"
 
 
+def spread(values):
+    """Their median, lowest and highest in brackets."""
+    if not values:
+        return "–"
+    middle = show(statistics.median(values))
+    return middle if len(values) == 1 else f"{middle} ({show(min(values))}–{show(max(values))})"
+
+
 class Tables:
     def __init__(self, record):
         self.record = record
@@ -54,22 +62,28 @@ class Tables:
         self.aims = []
 
     def cell(self, measurement, case, who, metric):
-        values = self.record.values(measurement, case, who, metric)
-        if not values:
-            return "–"
-        middle = self.record.median(measurement, case, who, metric)
-        return show(middle) if len(values) == 1 else f"{show(middle)} ({show(min(values))}–{show(max(values))})"
+        return spread(self.record.values(measurement, case, who, metric))
+
+    def ratios(self, measurement, case, metric, over, under):
+        """One a round, since what disturbs one contestant often lasts until the other's turn; or of the medians, where the
+        rounds are not as many."""
+        a, b = (self.record.values(measurement, case, who, metric) for who in (over, under))
+        if len(a) != len(b):
+            a, b = ([self.record.median(measurement, case, who, metric)] if values else []
+                    for who, values in ((over, a), (under, b)))
+        return [x / y for x, y in zip(a, b) if y]
 
     def ratio(self, measurement, case, metric, over, under):
-        a, b = (self.record.median(measurement, case, who, metric) for who in (over, under))
-        return a / b if a and b else None
+        return spread(self.ratios(measurement, case, metric, over, under))
 
     def cases(self, measurement):
         return list(dict.fromkeys(s["case"] for s in self.record.samples if s["measurement"] == measurement))
 
-    def aim(self, text, value, least):
-        if value is not None:
-            self.aims.append((text, value, least))
+    def aim(self, text, least, *ratio):
+        ratios = self.ratios(*ratio)
+        if ratios:
+            met = "met" if statistics.median(ratios) >= least else "missed"
+            self.aims.append([text, spread(ratios), f"{least:,}", met])
 
     def table(self, title, head, rows):
         rows = [row for row in rows if any(cell not in ("–", "") for cell in row[1:])]
@@ -89,11 +103,11 @@ def publish(t):
     for case in t.cases("publish"):
         ratio = t.ratio("publish", case, "ms", "redis", "tidings")
         rows.append([f"{int(case):,}", t.cell("publish", case, "tidings", "ms"), t.cell("publish", case, "redis", "ms"),
-                     f"{show(ratio)} ×"])
-    t.table("1. Publish until the last fan sees it, ms", ["fans", "Tidings", "Redis, everysec", "Tidings is faster by"], rows)
+                     ratio])
+    t.table("1. Publish until the last fan sees it, ms", ["fans", "Tidings", "Redis, everysec", "times as fast"], rows)
     if rows:
         case = t.cases("publish")[-1]
-        t.aim(f"1: publish to {int(case):,} fans, times Redis", t.ratio("publish", case, "ms", "redis", "tidings"), 1000)
+        t.aim(f"1: publish to {int(case):,} fans, times Redis", 1000, "publish", case, "ms", "redis", "tidings")
 
 
 LEAST = {"badge": 1, "first": 3, "older": 3, "unread": 3}
@@ -107,13 +121,13 @@ def reads(t):
     for case in t.cases("reads"):
         other = "bare" if case == "canned answer" else "redis"
         line = [LABELS[case]] + [t.cell("reads", case, who, "per_second") for who in ("tidings", other, "mariadb")]
-        rows.append(line + [show(t.ratio("reads", case, "per_second", "tidings", other)),
+        rows.append(line + [t.ratio("reads", case, "per_second", "tidings", other),
                             t.cell("reads", case, "tidings", "generator_share"), t.cell("reads", case, other, "generator_share")])
         cpu.append([LABELS[case]] + [t.cell("reads", case, who, "server_cpu_us") for who in ("tidings", other, "mariadb")] +
-                   [show(t.ratio("reads", case, "server_cpu_us", other, "tidings"))])
+                   [t.ratio("reads", case, "server_cpu_us", other, "tidings")])
         if case in LEAST:
-            t.aim(f"{LABELS[case]}: answers a second, times Redis", t.ratio("reads", case, "per_second", "tidings", "redis"),
-                  LEAST[case])
+            t.aim(f"{LABELS[case]}: answers a second, times Redis", LEAST[case], "reads", case, "per_second", "tidings",
+                  "redis")
     t.table("2, 3. Reads, answers a second", ["", "Tidings", "Redis (bare)", "MariaDB", "ratio", "generator's CPU share: Tidings",
                                               "the other"], rows)
     t.table("The same as server CPU, µs an answer", ["", "Tidings", "Redis (bare)", "MariaDB", "Redis / Tidings"], cpu)
@@ -127,14 +141,14 @@ def writes(t):
             cpu = [t.cell(measurement, case, who, "server_cpu_us") for who in ("tidings", "redis")]
             rows.append([f"{label}, {case}"] + [t.cell(measurement, case, who, "per_second")
                                                 for who in ("tidings", "redis", "mariadb")] +
-                        [show(ratio), *cpu, t.cell(measurement, case, "tidings", "batch"),
+                        [ratio, *cpu, t.cell(measurement, case, "tidings", "batch"),
                          t.cell(measurement, case, "tidings", "batch_ms"), t.cell(measurement, case, "tidings", "generator_share")])
             if measurement == "marks" and case == "durable":
-                t.aim("4: durable mark-read a second, times Redis always", ratio, 1)
-                t.aim("4: durable mark-read a second, times LMDB's own sync",
-                      t.ratio("marks", case, "per_second", "tidings", "lmdb sync"), 4)
-                t.aim("4: the same through the library, times LMDB's own sync",
-                      t.ratio("marks", case, "per_second", "library", "lmdb sync"), 4)
+                for text, least, who, under in (("4: durable mark-read a second, times Redis always", 1, "tidings", "redis"),
+                                                ("4: durable mark-read a second, times LMDB's own sync", 4, "tidings", "lmdb sync"),
+                                                ("4: the same through the library, times LMDB's own sync", 4, "library",
+                                                 "lmdb sync")):
+                    t.aim(text, least, measurement, case, "per_second", who, under)
     t.table("4–6. Writes, acknowledged a second",
             ["", "Tidings", "Redis", "MariaDB", "Tidings / Redis", "CPU µs, Tidings", "CPU µs, Redis", "changes a batch",
              "ms a batch", "generator's CPU share"], rows)
@@ -151,7 +165,7 @@ def mixed(t):
     for case in t.cases("mixed"):
         if case.endswith("highest"):
             ratio = t.ratio("mixed", case, "per_second", "tidings", "redis")
-            highest.append([case] + [t.cell("mixed", case, who, "per_second") for who in ("tidings", "redis")] + [show(ratio)])
+            highest.append([case] + [t.cell("mixed", case, who, "per_second") for who in ("tidings", "redis")] + [ratio])
             continue
         for who in ("tidings", "redis"):
             rows.append([f"{case}, {who}"] + [t.cell("mixed", case, who, m) for m in
@@ -163,11 +177,11 @@ def mixed(t):
 
 def space(t):
     rows = [[case] + [t.cell("space", case, who, "bytes") for who in ("tidings", "redis")] +
-            [f"{show(t.ratio('space', case, 'bytes', 'redis', 'tidings'))} ×"] for case in t.cases("space")]
-    t.table("8. Bytes a user at S1's load", ["", "Tidings", "Redis", "Tidings is smaller by"], rows)
+            [t.ratio("space", case, "bytes", "redis", "tidings")] for case in t.cases("space")]
+    t.table("8. Bytes a user at S1's load", ["", "Tidings", "Redis", "times as small"], rows)
     t.notes("space")
     for case in t.cases("space"):
-        t.aim(f"8: {case} a user, Redis's over Tidings'", t.ratio("space", case, "bytes", "redis", "tidings"), 50)
+        t.aim(f"8: {case}, a user: Redis's over Tidings'", 50, "space", case, "bytes", "redis", "tidings")
 
 
 def growth(t):
@@ -235,11 +249,10 @@ def write(directory, facts, record):
         part(t)
     head = ["# Results", "", "Made by `make bench`; do not edit. What it means is in [README.md](README.md).", "",
             f"{facts['date']}. {facts['machine']}. " + ", ".join(f"{name} {v}" for name, v in facts["versions"].items()) +
-            ". Medians of interleaved rounds, lowest and highest in brackets. A generator's share near 1 means that it was "
-            "the limit.",
+            ". Medians of interleaved rounds, lowest and highest in brackets; ratios round by round. A generator's share near 1 "
+            "means that it was the limit.",
             "", "## Aims", "", "| | measured | aim | |", "|---|---|---|---|"]
-    head += [f"| {text} | {show(value)} | {least:,} | {'met' if value >= least else 'missed'} |"
-             for text, value, least in t.aims]
+    head += ["| " + " | ".join(aim) + " |" for aim in t.aims]
     t.table("When", ["part", "", "commit", "load average of the machine, before and after"],
             [[part, p["date"], p["commit"], f"{p['load_before']:.1f}, {p.get('load_after', 0):.1f}"]
              for part, p in record.parts.items()])
