@@ -168,6 +168,26 @@ test("a mark that the server refuses is taken back", async () => {
     await window.page.waitForSelector(".toast.error");
 });
 
+test("marks reach the server in the order in which they were made", async () => {
+    const { fan, posts } = await reader(1, 3);
+    const window = await open(fan);
+    await window.row(posts[0]).waitFor();
+    await window.page.route("**/v1/inbox/mark-read", async (route) => {
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        await route.continue();
+    });
+    await window.page.keyboard.press("j");
+    await window.page.keyboard.press("m");
+    await eventually(() => window.rowState(posts[2]), "read");
+    await window.page.keyboard.press("m");
+    await eventually(() => window.rowState(posts[2]), "unread");
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    await window.page.reload();
+    await window.row(posts[2]).waitFor();
+    assert.equal(await window.rowState(posts[2]), "unread");
+    assert.equal(await window.badge(), 3);
+});
+
 test("the keyboard: j and k move, o opens, m marks, ? helps", async () => {
     const { fan, posts } = await reader(1, 3);
     const window = await open(fan);

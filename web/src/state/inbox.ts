@@ -99,10 +99,15 @@ function judge(total: number): void {
     if (total !== unread.value?.total) refreshSoon();
 }
 
+let last: Promise<unknown> = Promise.resolve();
+
+/** What the reader does reaches the server one thing after the other: two requests at the same time may overtake. */
 async function acting<T>(run: () => Promise<T>): Promise<T> {
     underWay++;
+    const turn = last.then(run, run);
+    last = turn;
     try {
-        return await run();
+        return await turn;
     } finally {
         underWay--;
         if (!underWay && heard !== null) {
@@ -163,13 +168,13 @@ export async function mark(item: Item, isRead: boolean): Promise<void> {
             if (counts) shiftAuthor(item.author_id, read ? -1 : 1);
             badge.value = unread.value?.total ?? badge.value;
         });
+    apply(isRead);
     await acting(async () => {
-        apply(isRead);
         try {
             const answer = isRead
                 ? await call("post", "/v1/inbox/mark-read", { body: { post_ids: [item.post_id] } })
                 : await call("post", "/v1/inbox/mark-unread", { body: { post_ids: [item.post_id] } });
-            setCounts(answer.total);
+            if (underWay === 1) setCounts(answer.total); // otherwise a later answer knows better
         } catch (problem) {
             apply(!isRead);
             complain(problem);
