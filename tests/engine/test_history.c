@@ -130,16 +130,23 @@ static void a_row_has_many_entries(void **state)
     assert_history();
 }
 
+/* As published, the other way round, or in no order. */
+enum { WAYS = 3 };
+static void order_posts(uint64_t order[POSTS], int way)
+{
+    for (size_t i = 0; i < POSTS; i++)
+        order[i] = way == 1 ? posts[POSTS - 1 - i] : posts[i];
+    if (way == 2)
+        shuffle(order, POSTS);
+}
+
 /* Whatever the order of the ids, one operation's posts are in that of their publishing, newest first. */
 static void many_marked_at_once_are_in_the_order_of_publishing(void **state)
 {
     (void)state;
     uint64_t order[POSTS];
-    for (int way = 0; way < 3; way++) {
-        for (size_t i = 0; i < POSTS; i++)
-            order[i] = way == 1 ? posts[POSTS - 1 - i] : posts[i];
-        if (way == 2)
-            shuffle(order, POSTS);
+    for (int way = 0; way < WAYS; way++) {
+        order_posts(order, way);
         open_post(BOB, order[0]); /* there is a row to go on with */
         assert_int_equal(mark(BOB, order, POSTS), POSTS - 1);
         expected.n = 0;
@@ -180,11 +187,8 @@ static void deleting_every_entry_leaves_no_row(void **state)
 {
     (void)state;
     uint64_t order[POSTS];
-    for (int way = 0; way < 3; way++) {
-        for (size_t i = 0; i < POSTS; i++)
-            order[i] = way == 1 ? posts[POSTS - 1 - i] : posts[i];
-        if (way == 2)
-            shuffle(order, POSTS);
+    for (int way = 0; way < WAYS; way++) {
+        order_posts(order, way);
         open_all(posts);
         for (size_t i = 0; i < POSTS; i++) {
             delete_entry(order[i]);

@@ -91,6 +91,18 @@ static void assert_removed_later(void)
     assert_false(has_first_segment());
 }
 
+/* What goes on there is whole, and what was kept for it goes later. */
+static void assert_made_meanwhile(const char *dest)
+{
+    assert_removed_later();
+    uint64_t unread = badge(BOB);
+    close_engine();
+    options.dir = dest;
+    open_engine();
+    assert_in_range(badge(BOB), 1, unread);
+    assert_verifies();
+}
+
 /* Only a backup by the process itself held the keeper back: one by the command failed when its files went. */
 static void nothing_is_removed_under_a_backup(void **state)
 {
@@ -102,13 +114,7 @@ static void nothing_is_removed_under_a_backup(void **state)
     struct tidings_backup backup = {.dest = dest, .progress = {go_on, &gone_on}};
     assert_int_equal(tidings_backup_dir(harness_dir(), &backup, &message), TIDINGS_OK);
     assert_true(gone_on);
-    assert_removed_later();
-    uint64_t unread = badge(BOB);
-    close_engine();
-    options.dir = dest;
-    open_engine();
-    assert_in_range(badge(BOB), 1, unread);
-    assert_verifies();
+    assert_made_meanwhile(dest);
 }
 
 static void nothing_is_removed_under_a_restore(void **state)
@@ -122,13 +128,7 @@ static void nothing_is_removed_under_a_restore(void **state)
         .from = harness_dir(), .dir = dest, .progress = {go_on, &gone_on}};
     assert_int_equal(tidings_restore(&restore, &message), TIDINGS_OK);
     assert_true(gone_on);
-    assert_removed_later();
-    uint64_t unread = badge(BOB);
-    close_engine();
-    options.dir = dest;
-    open_engine();
-    assert_in_range(badge(BOB), 1, unread);
-    assert_verifies();
+    assert_made_meanwhile(dest);
 }
 
 /* ---- Into one ---------------------------------------------------------------------------------- */

@@ -1,22 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/local/merge.h"
 
-static void sift_down(struct merge *merge, size_t i)
-{
-    struct source *heap = merge->heap, moved = heap[i];
-    for (;;) {
-        size_t child = 2 * i + 1;
-        if (child >= merge->n)
-            break;
-        if (child + 1 < merge->n && heap[child + 1].id > heap[child].id)
-            child++;
-        if (heap[child].id <= moved.id)
-            break;
-        heap[i] = heap[child];
-        i = child;
-    }
-    heap[i] = moved;
-}
+#include "base/heap.h"
 
 void merge_add(struct merge *merge, const struct head *head, uint64_t after,
                const struct tie_stored *stored, struct tie *tie)
@@ -37,8 +22,7 @@ void merge_add_all(struct merge *merge, const struct tie_stored *stored, size_t 
 
 void merge_begin(struct merge *merge)
 {
-    for (size_t i = merge->n / 2; i--;)
-        sift_down(merge, i);
+    heap_make(merge->heap, merge->n, sizeof *merge->heap);
 }
 
 /* The first source's tie; NULL if there can be no match in it, or the transaction has failed. */
@@ -67,7 +51,7 @@ static void move_first(struct merge *merge, uint32_t top, bool is_match)
         first->is_match = is_match;
     }
     if (merge->n)
-        sift_down(merge, 0);
+        heap_sift(merge->heap, merge->n, sizeof *merge->heap, 0);
 }
 
 bool merge_next(struct merge *merge, struct tie **tie, uint32_t *seq, uint64_t *id)

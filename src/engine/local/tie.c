@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/heap.h"
+
 /* ---- Loading -------------------------------------------------------------------------------- */
 
 /* Room for one more span: a follow adds at most one. */
@@ -149,28 +151,14 @@ size_t tie_list_in(struct view *view, const struct realm *realm, uint64_t fan, s
 
 /* ---- Follows -------------------------------------------------------------------------------- */
 
-static void sift_down(struct tie_follow *heap, size_t n, size_t i)
-{
-    struct tie_follow moved = heap[i];
-    for (size_t child; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && heap[child + 1].rank > heap[child].rank)
-            child++;
-        if (heap[child].rank <= moved.rank)
-            break;
-        heap[i] = heap[child];
-    }
-    heap[i] = moved;
-}
-
 /* A page needs the first few in order, not all. */
 static void take_newest(struct tie_follow *heap, size_t n, struct tie_follow *newest, size_t most)
 {
-    for (size_t i = n / 2; i--;)
-        sift_down(heap, n, i);
+    heap_make(heap, n, sizeof *heap);
     for (size_t i = 0; i < most; i++) {
         newest[i] = heap[0];
         heap[0] = heap[--n];
-        sift_down(heap, n, 0);
+        heap_sift(heap, n, sizeof *heap, 0);
     }
 }
 
