@@ -199,6 +199,15 @@ struct tidings_cursor {
     uint64_t b;
 };
 
+/*
+ * What was there when an answer was made, as `as_of`; given back as `up_to` it leaves alone what came later. Nobody but
+ * the engine that made it knows what the numbers mean. All zeros: none.
+ */
+enum { TIDINGS_MOMENT_PARTS = 8 };
+struct tidings_moment {
+    uint64_t part[TIDINGS_MOMENT_PARTS];
+};
+
 struct tidings_page {
     uint32_t limit; /* 0: page_default */
     struct tidings_cursor after;
@@ -207,7 +216,7 @@ struct tidings_page {
 /* ---- Operations ---------------------------------------------------------------------------- */
 
 /*
- * kind, writes?, union member of its arguments, union member of its answer.
+ * kind, the same in small letters, writes?, union member of its arguments, union member of its answer.
  *
  *   FOLLOW           changed, following, mutual
  *   UNFOLLOW         changed, following, purged; purge_inbox works also when not following any more
@@ -231,7 +240,7 @@ struct tidings_page {
  *   READING_DELETE   one record; READING_CLEAR all, also those not seen yet
  *   SUBSCRIBE, UNSUBSCRIBE   changed, and how it is now
  *   PREFERENCES_SET  the viewer's settings; a change takes a token of the bucket of follows
- *   NOTICES_MARK     notification ids; or up_to
+ *   NOTIFICATIONS_MARK  notification ids; or up_to
  *   WEBHOOK_SET      admin: makes or changes the webhook of that name; WEBHOOK_DELETE removes it. A
  *                    new one is told of what happens from now on; one that is changed tries at once
  *   WEBHOOK_RETRY    admin: a webhook that waits tries at once; one that is dead goes back to the
@@ -248,74 +257,74 @@ struct tidings_page {
  *   READING          latest first; or with `since` given what changed after that version
  *   SUBSCRIBERS      service, admin: who wants to be told about the story
  *   SUBSCRIBERS_AMONG  which of the users given want to be told about the story
- *   NOTICES          notifications, newest first, and how many are unread
+ *   NOTIFICATIONS    notifications, newest first, and how many are unread
  *   WEBHOOKS         admin, and service, which delivers: all of them; WEBHOOK one, admin
  *   AUTHOR_PAGE      any author's posts for the viewer; unread means never read, delivered or not
  *   EVENTS           service and admin only; page.after.a is the event id to go on after
  */
-#define TIDINGS_OPS(X)                              \
-    X(FOLLOW, 1, relation, relation)                \
-    X(UNFOLLOW, 1, relation, relation)              \
-    X(PROFILE_SET, 1, profile, profile)             \
-    X(PUBLISH, 1, publish, post)                    \
-    X(EDIT, 1, edit, post)                          \
-    X(DELETE, 1, post, deleted)                     \
-    X(OPEN, 1, post, open)                          \
-    X(MARK_READ, 1, mark, mark)                     \
-    X(MARK_UNREAD, 1, mark, mark)                   \
-    X(HISTORY_DELETE, 1, post, nothing)             \
-    X(HISTORY_CLEAR, 1, nothing, nothing)           \
-    X(REACT, 1, react, reaction)                    \
-    X(UNREACT, 1, react, reaction)                  \
-    X(COMMENT, 1, comment, comment)                 \
-    X(COMMENT_DELETE, 1, comment_id, nothing)       \
-    X(COMMENT_HIDE, 1, comment_id, comment)         \
-    X(COMMENT_RESTORE, 1, comment_id, comment)      \
-    X(SCENE_PUBLISH, 1, scene, scene)               \
-    X(SCENE_EDIT, 1, scene, scene)                  \
-    X(SCENE_DELETE, 1, scene_id, deleted)           \
-    X(READING_SET, 1, reading, reading)             \
-    X(READING_DELETE, 1, reading, nothing)          \
-    X(READING_CLEAR, 1, reading, nothing)           \
-    X(SUBSCRIBE, 1, post, subscription)             \
-    X(UNSUBSCRIBE, 1, post, subscription)           \
-    X(PREFERENCES_SET, 1, preferences, preferences) \
-    X(NOTICES_MARK, 1, mark, notices_mark)          \
-    X(WEBHOOK_SET, 1, webhook, webhook)             \
-    X(WEBHOOK_DELETE, 1, webhook, nothing)          \
-    X(WEBHOOK_RETRY, 1, webhook, webhook)           \
-    X(WEBHOOK_REPORT, 1, webhook_report, nothing)   \
-    X(STATUS, 0, relation, status)                  \
-    X(FOLLOWING, 0, users, users)                   \
-    X(FOLLOWERS, 0, users, users)                   \
-    X(FANS_AMONG, 0, among, among)                  \
-    X(COUNTERS, 0, user, counters)                  \
-    X(PROFILE, 0, user, profile)                    \
-    X(POST, 0, post, post)                          \
-    X(AUTHOR_PAGE, 0, feed, feed)                   \
-    X(INBOX, 0, feed, feed)                         \
-    X(BADGE, 0, nothing, badge)                     \
-    X(UNREAD, 0, nothing, unread)                   \
-    X(HISTORY, 0, page, history)                    \
-    X(REACTORS, 0, reactors, users)                 \
-    X(REACTED, 0, reactors, reacted)                \
-    X(COMMENTS, 0, comments, comments)              \
-    X(STATS, 0, react, stats)                       \
-    X(HOT, 0, hot, hot)                             \
-    X(SCENES, 0, scenes, scenes)                    \
-    X(SCENE, 0, scene_id, scene)                    \
-    X(READING, 0, readings, readings)               \
-    X(SUBSCRIPTIONS, 0, page, subscriptions)        \
-    X(SUBSCRIBERS, 0, scenes, users)                \
-    X(SUBSCRIBERS_AMONG, 0, among, among)           \
-    X(PREFERENCES, 0, nothing, preferences)         \
-    X(NOTICES, 0, page, notices)                    \
-    X(WEBHOOKS, 0, page, webhooks)                  \
-    X(WEBHOOK, 0, webhook, webhook)                 \
-    X(EVENTS, 0, page, events)
+#define TIDINGS_OPS(X)                                                     \
+    X(FOLLOW, follow, 1, relation, relation)                               \
+    X(UNFOLLOW, unfollow, 1, relation, relation)                           \
+    X(PROFILE_SET, profile_set, 1, profile, profile)                       \
+    X(PUBLISH, publish, 1, publish, post)                                  \
+    X(EDIT, edit, 1, edit, post)                                           \
+    X(DELETE, delete, 1, post, deleted)                                    \
+    X(OPEN, open, 1, post, open)                                           \
+    X(MARK_READ, mark_read, 1, mark, mark)                                 \
+    X(MARK_UNREAD, mark_unread, 1, mark, mark)                             \
+    X(HISTORY_DELETE, history_delete, 1, post, nothing)                    \
+    X(HISTORY_CLEAR, history_clear, 1, nothing, nothing)                   \
+    X(REACT, react, 1, react, reaction)                                    \
+    X(UNREACT, unreact, 1, react, reaction)                                \
+    X(COMMENT, comment, 1, comment, comment)                               \
+    X(COMMENT_DELETE, comment_delete, 1, comment_id, nothing)              \
+    X(COMMENT_HIDE, comment_hide, 1, comment_id, comment)                  \
+    X(COMMENT_RESTORE, comment_restore, 1, comment_id, comment)            \
+    X(SCENE_PUBLISH, scene_publish, 1, scene, scene)                       \
+    X(SCENE_EDIT, scene_edit, 1, scene, scene)                             \
+    X(SCENE_DELETE, scene_delete, 1, scene_id, deleted)                    \
+    X(READING_SET, reading_set, 1, reading, reading)                       \
+    X(READING_DELETE, reading_delete, 1, reading, nothing)                 \
+    X(READING_CLEAR, reading_clear, 1, reading, nothing)                   \
+    X(SUBSCRIBE, subscribe, 1, post, subscription)                         \
+    X(UNSUBSCRIBE, unsubscribe, 1, post, subscription)                     \
+    X(PREFERENCES_SET, preferences_set, 1, preferences, preferences)       \
+    X(NOTIFICATIONS_MARK, notifications_mark, 1, mark, notifications_mark) \
+    X(WEBHOOK_SET, webhook_set, 1, webhook, webhook)                       \
+    X(WEBHOOK_DELETE, webhook_delete, 1, webhook, nothing)                 \
+    X(WEBHOOK_RETRY, webhook_retry, 1, webhook, webhook)                   \
+    X(WEBHOOK_REPORT, webhook_report, 1, webhook_report, nothing)          \
+    X(STATUS, status, 0, relation, status)                                 \
+    X(FOLLOWING, following, 0, users, users)                               \
+    X(FOLLOWERS, followers, 0, users, users)                               \
+    X(FANS_AMONG, fans_among, 0, among, among)                             \
+    X(COUNTERS, counters, 0, user, counters)                               \
+    X(PROFILE, profile, 0, user, profile)                                  \
+    X(POST, post, 0, post, post)                                           \
+    X(AUTHOR_PAGE, author_page, 0, feed, feed)                             \
+    X(INBOX, inbox, 0, feed, feed)                                         \
+    X(BADGE, badge, 0, nothing, badge)                                     \
+    X(UNREAD, unread, 0, nothing, unread)                                  \
+    X(HISTORY, history, 0, page, history)                                  \
+    X(REACTORS, reactors, 0, reactors, users)                              \
+    X(REACTED, reacted, 0, reactors, reacted)                              \
+    X(COMMENTS, comments, 0, comments, comments)                           \
+    X(STATS, stats, 0, react, stats)                                       \
+    X(HOT, hot, 0, hot, hot)                                               \
+    X(SCENES, scenes, 0, scenes, scenes)                                   \
+    X(SCENE, scene, 0, scene_id, scene)                                    \
+    X(READING, reading, 0, readings, readings)                             \
+    X(SUBSCRIPTIONS, subscriptions, 0, page, subscriptions)                \
+    X(SUBSCRIBERS, subscribers, 0, scenes, users)                          \
+    X(SUBSCRIBERS_AMONG, subscribers_among, 0, among, among)               \
+    X(PREFERENCES, preferences, 0, nothing, preferences)                   \
+    X(NOTIFICATIONS, notifications, 0, page, notifications)                \
+    X(WEBHOOKS, webhooks, 0, page, webhooks)                               \
+    X(WEBHOOK, webhook, 0, webhook, webhook)                               \
+    X(EVENTS, events, 0, page, events)
 
 enum tidings_op_kind {
-#define X(name, writes, args, answer) TIDINGS_OP_##name,
+#define X(name, lower, writes, args, answer) TIDINGS_OP_##name,
     TIDINGS_OPS(X)
 #undef X
         TIDINGS_OP_COUNT
@@ -397,7 +406,7 @@ struct tidings_op {
             const uint64_t *post_ids;
             size_t n_post_ids;
             uint64_t author_id;
-            uint64_t up_to; /* an `as_of` of an earlier answer */
+            struct tidings_moment up_to; /* an `as_of` of an earlier answer; zeros: none */
         } mark;
         struct {
             enum tidings_reaction reaction; /* not for STATS */
@@ -610,7 +619,7 @@ struct tidings_subscription_row {
 };
 
 /* A notification: a scene was published. */
-struct tidings_notice {
+struct tidings_notification {
     uint64_t id; /* the scene's */
     uint64_t story_id;
     uint64_t author_id;
@@ -761,18 +770,18 @@ struct tidings_answer {
             struct tidings_item *rows;
             size_t n;
             struct tidings_cursor next;
-            uint64_t as_of;
+            struct tidings_moment as_of;
             uint64_t total; /* AUTHOR_PAGE only */
         } feed;
         struct {
             uint64_t total;
-            uint64_t as_of;
+            struct tidings_moment as_of;
         } badge;
         struct {
             struct tidings_unread_row *rows; /* most unread first, then by user id */
             size_t n;
             uint64_t total;
-            uint64_t as_of;
+            struct tidings_moment as_of;
         } unread;
         struct {
             uint64_t marked;
@@ -840,16 +849,16 @@ struct tidings_answer {
             bool story_updates;
         } preferences;
         struct {
-            struct tidings_notice *rows;
+            struct tidings_notification *rows;
             size_t n;
             struct tidings_cursor next;
             uint64_t unread;
-            uint64_t as_of;
-        } notices;
+            struct tidings_moment as_of;
+        } notifications;
         struct {
             uint64_t marked;
             uint64_t unread;
-        } notices_mark;
+        } notifications_mark;
         struct tidings_webhook webhook;
         struct {
             struct tidings_webhook *rows; /* by name */

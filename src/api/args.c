@@ -174,14 +174,15 @@ bool arg_word(struct exchange *ex, const char *name, const char *const *words, u
     return false;
 }
 
-bool arg_up_to(struct exchange *ex, uint8_t purpose, uint64_t *up_to, bool *given)
+bool arg_up_to(struct exchange *ex, uint8_t purpose, struct tidings_moment *up_to, bool *given)
 {
     struct tidings_text text;
     if (!arg_text(ex, "up_to", &text, given))
         return false;
     if (!*given)
         return true;
-    if (seal_open(exchange_loop(ex)->seal, purpose, ex->user_id, text.p, text.n, up_to, 1))
+    if (seal_open_some(exchange_loop(ex)->seal, purpose, ex->user_id, text.p, text.n, up_to->part,
+                       TIDINGS_MOMENT_PARTS) > 0)
         return true;
     exchange_invalid(ex, "up_to", "It is not a token that you were given.");
     return false;

@@ -98,7 +98,7 @@ bool arg_ids(struct exchange *ex, const char *name, const uint64_t **ids, size_t
 /* A word of a list; *index is its place. */
 bool arg_word(struct exchange *ex, const char *name, const char *const *words, unsigned *index);
 /* `purpose` is that of the `as_of` which it must be. */
-bool arg_up_to(struct exchange *ex, uint8_t purpose, uint64_t *up_to, bool *given);
+bool arg_up_to(struct exchange *ex, uint8_t purpose, struct tidings_moment *up_to, bool *given);
 
 /* A parameter of the query. */
 bool query_id(struct exchange *ex, const char *name, uint64_t *id, bool *given);
@@ -132,8 +132,8 @@ enum seal_purpose {
     SEAL_READING,
     SEAL_SUBSCRIPTIONS,
     SEAL_SUBSCRIBERS,
-    SEAL_NOTICES,
-    SEAL_NOTICES_AS_OF,
+    SEAL_NOTIFICATIONS,
+    SEAL_NOTIFICATIONS_AS_OF,
 };
 
 void put_text(struct json_out *out, const char *key, struct tidings_text text);
@@ -156,7 +156,8 @@ void put_counts(struct json_out *out, enum tidings_target target,
 /* The same as an object. */
 void put_stats(struct json_out *out, enum tidings_target target,
                const struct tidings_counts *counts);
-void put_as_of(const struct exchange *ex, struct json_out *out, uint8_t purpose, uint64_t as_of);
+void put_as_of(const struct exchange *ex, struct json_out *out, uint8_t purpose,
+               const struct tidings_moment *as_of);
 /* A text cut at its pictures. */
 void put_parts(struct json_out *out, const char *key, struct tidings_text body);
 const char *post_kind_name(enum tidings_post_kind kind);

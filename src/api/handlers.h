@@ -68,12 +68,12 @@ prepare_fn prepare_subscribe, prepare_unsubscribe, prepare_subscriptions, prepar
     prepare_settings, prepare_settings_set;
 render_fn render_subscription, render_subscriptions, render_subscribers, render_settings;
 
-/* notice.c */
-prepare_fn prepare_notices, prepare_notices_mark;
-render_fn render_notices, render_notices_mark;
+/* notification.c */
+prepare_fn prepare_notifications, prepare_notifications_mark;
+render_fn render_notifications, render_notifications_mark;
 
 /* What a notification is in the list and on the stream: members of an open object. */
-void put_notice(struct json_out *out, const struct tidings_notice *notice);
+void put_notification(struct json_out *out, const struct tidings_notification *notice);
 
 /* event.c */
 prepare_fn prepare_events;

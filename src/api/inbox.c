@@ -59,7 +59,7 @@ void render_inbox(const struct exchange *ex, const struct tidings_answer *answer
     json_out_object(out);
     render_items(ex, answer, out);
     put_cursor(ex, out, SEAL_INBOX, answer->u.feed.next);
-    put_as_of(ex, out, SEAL_AS_OF, answer->u.feed.as_of);
+    put_as_of(ex, out, SEAL_AS_OF, &answer->u.feed.as_of);
     json_out_end(out);
 }
 
@@ -101,7 +101,7 @@ void render_unread(const struct exchange *ex, const struct tidings_answer *answe
         json_out_end(out);
     }
     json_out_end(out);
-    put_as_of(ex, out, SEAL_AS_OF, answer->u.unread.as_of);
+    put_as_of(ex, out, SEAL_AS_OF, &answer->u.unread.as_of);
     json_out_end(out);
 }
 

@@ -88,9 +88,13 @@ void put_cursor(const struct exchange *ex, struct json_out *out, uint8_t purpose
     json_out_null(out);
 }
 
-void put_as_of(const struct exchange *ex, struct json_out *out, uint8_t purpose, uint64_t as_of)
+void put_as_of(const struct exchange *ex, struct json_out *out, uint8_t purpose,
+               const struct tidings_moment *as_of)
 {
-    put_sealed(ex, out, "as_of", purpose, &as_of, 1);
+    size_t n = TIDINGS_MOMENT_PARTS;
+    while (n && !as_of->part[n - 1])
+        n--;
+    put_sealed(ex, out, "as_of", purpose, as_of->part, n);
 }
 
 void put_parts(struct json_out *out, const char *key, struct tidings_text body)

@@ -87,8 +87,8 @@ const struct route routes[] = {
     {PUT,    "/v1/reading/{story_id}",              "setReading",        USER, 200,    prepare_reading_set,    render_reading_set,   NULL},
     {DELETE, "/v1/reading/{story_id}",              "deleteReading",     USER, 204,    prepare_reading_delete, NULL,                 NULL},
 
-    {GET,    "/v1/notifications",                   "listNotifications", USER, 200,    prepare_notices,        render_notices,       NULL},
-    {POST,   "/v1/notifications/mark-read",         "markNotifications", USER, 200,    prepare_notices_mark,   render_notices_mark,  NULL},
+    {GET,    "/v1/notifications",                   "listNotifications", USER, 200,    prepare_notifications,        render_notifications,       NULL},
+    {POST,   "/v1/notifications/mark-read",         "markNotifications", USER, 200,    prepare_notifications_mark,   render_notifications_mark,  NULL},
     {GET,    "/v1/settings",                        "getSettings",       USER, 200,    prepare_settings,       render_settings,      NULL},
     {PUT,    "/v1/settings",                        "setSettings",       USER, 200,    prepare_settings_set,   render_settings,      NULL},
 

@@ -223,7 +223,8 @@ static bool make_badge(struct streams *streams, uint64_t user, bool first, uint6
     if (ask(streams, &op))
         return false;
     *total = streams->answer.u.badge.total;
-    struct json_out out = begin_event(streams, "badge", first ? streams->answer.u.badge.as_of : 0);
+    struct json_out out =
+        begin_event(streams, "badge", first ? streams->answer.u.badge.as_of.part[0] : 0);
     put_u64(&out, "total", *total);
     end_event(streams, &out);
     return true;
@@ -254,11 +255,11 @@ static void make_post(struct streams *streams, uint64_t id, uint64_t author,
 }
 
 /* The notification, and how many are unread after it. */
-static void make_notification(struct streams *streams, const struct tidings_notice *notice,
+static void make_notification(struct streams *streams, const struct tidings_notification *notice,
                               uint64_t unread)
 {
     struct json_out out = begin_event(streams, "notification", 0);
-    put_notice(&out, notice);
+    put_notification(&out, notice);
     put_u64(&out, "unread", unread);
     end_event(streams, &out);
 }
@@ -266,10 +267,10 @@ static void make_notification(struct streams *streams, const struct tidings_noti
 /* How many notifications the user has not read; false if it could not be had. */
 static bool count_unread(struct streams *streams, uint64_t user, uint64_t *unread)
 {
-    struct tidings_op op = {.kind = TIDINGS_OP_NOTICES, .user_id = user, .u.page.limit = 1};
+    struct tidings_op op = {.kind = TIDINGS_OP_NOTIFICATIONS, .user_id = user, .u.page.limit = 1};
     if (ask(streams, &op))
         return false;
-    *unread = streams->answer.u.notices.unread;
+    *unread = streams->answer.u.notifications.unread;
     return true;
 }
 
@@ -338,7 +339,7 @@ static void tell_of_scene(struct streams *streams, const struct notice *notice, 
         .kind = TIDINGS_OP_POST, .user_id = notice->user, .u.post.post_id = notice->post};
     struct tidings_op scene = {
         .kind = TIDINGS_OP_SCENE, .user_id = notice->user, .u.scene_id.scene_id = notice->scene};
-    struct tidings_notice told = {
+    struct tidings_notification told = {
         .id = notice->scene, .story_id = notice->post, .author_id = notice->user};
     if (!n || ask(streams, &story))
         return;
@@ -474,7 +475,7 @@ static size_t make_notices(const struct exchange *ex, struct notice notices[2])
     case TIDINGS_OP_SCENE_DELETE:
         notices[0] = gone;
         return 1;
-    case TIDINGS_OP_NOTICES_MARK:
+    case TIDINGS_OP_NOTIFICATIONS_MARK:
         notices[0] = (struct notice){.kind = NOTICE_BELL, .user = ex->user_id};
         return 1;
     case TIDINGS_OP_OPEN:
@@ -533,16 +534,16 @@ static void replay(struct streams *streams, struct watcher *watcher, uint64_t se
 /* Notifications likewise, those not read. Having no ids of their own they may come twice. */
 static void replay_notifications(struct streams *streams, struct watcher *watcher, uint64_t seen)
 {
-    struct tidings_op op = {.kind = TIDINGS_OP_NOTICES,
+    struct tidings_op op = {.kind = TIDINGS_OP_NOTIFICATIONS,
                             .user_id = watcher->user,
                             .u.page.limit = replay_limit(streams)};
     if (ask(streams, &op))
         return;
-    for (size_t i = streams->answer.u.notices.n; i--;) {
-        const struct tidings_notice *notice = &streams->answer.u.notices.rows[i];
+    for (size_t i = streams->answer.u.notifications.n; i--;) {
+        const struct tidings_notification *notice = &streams->answer.u.notifications.rows[i];
         if (notice->id <= seen || notice->is_read)
             continue;
-        make_notification(streams, notice, streams->answer.u.notices.unread);
+        make_notification(streams, notice, streams->answer.u.notifications.unread);
         send_out(streams, watcher);
     }
 }

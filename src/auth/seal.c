@@ -84,25 +84,36 @@ size_t seal_text(struct seal *seal, uint8_t purpose, uint64_t user_id, const uin
     return base64url_encode(bytes, length + MAC_BYTES, text);
 }
 
-bool seal_open(struct seal *seal, uint8_t purpose, uint64_t user_id, const char *text,
-               size_t text_n, uint64_t *values, size_t n)
+int seal_open_some(struct seal *seal, uint8_t purpose, uint64_t user_id, const char *text,
+                   size_t text_n, uint64_t *values, size_t most)
 {
     uint8_t bytes[DATA_MAX + MAC_BYTES];
     unsigned char right[HMAC_BYTES];
-    uint64_t read[SEAL_VALUES];
-    size_t length;
-    if (n > SEAL_VALUES || !base64url_decode(text, text_n, bytes, sizeof bytes, &length) ||
+    uint64_t found[SEAL_VALUES];
+    size_t length, n = 0;
+    if (most > SEAL_VALUES || !base64url_decode(text, text_n, bytes, sizeof bytes, &length) ||
         length < MAC_BYTES)
-        return false;
+        return -1;
     length -= MAC_BYTES;
     if (!compute(seal, purpose, user_id, bytes, length, right) ||
         CRYPTO_memcmp(right, bytes + length, MAC_BYTES) != 0)
+        return -1;
+    struct decoder decoder = decoder_of(bytes, length);
+    while (decoder_left(&decoder) && n < most)
+        found[n++] = read_varint(&decoder);
+    if (decoder.bad || decoder_left(&decoder))
+        return -1;
+    memcpy(values, found, n * sizeof *values);
+    return (int)n;
+}
+
+bool seal_open(struct seal *seal, uint8_t purpose, uint64_t user_id, const char *text,
+               size_t text_n, uint64_t *values, size_t n)
+{
+    uint64_t found[SEAL_VALUES];
+    int n_found = seal_open_some(seal, purpose, user_id, text, text_n, found, n);
+    if (n_found < 0 || (size_t)n_found != n)
         return false;
-    struct reader reader = reader_of(bytes, length);
-    for (size_t i = 0; i < n; i++)
-        read[i] = read_varint(&reader);
-    if (reader.bad || reader_left(&reader))
-        return false;
-    memcpy(values, read, n * sizeof *values);
+    memcpy(values, found, n * sizeof *values);
     return true;
 }

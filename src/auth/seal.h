@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SEAL_VALUES = 4, SEAL_TEXT_MAX = 72 };
+enum { SEAL_VALUES = 8, SEAL_TEXT_MAX = 128 };
 
 struct seal;
 
@@ -34,5 +34,9 @@ size_t seal_text(struct seal *seal, uint8_t purpose, uint64_t user_id, const uin
  * untouched. */
 bool seal_open(struct seal *seal, uint8_t purpose, uint64_t user_id, const char *text,
                size_t text_n, uint64_t *values, size_t n);
+
+/* The same for any number of values up to `most`: how many there are, or -1 if it is no such seal. */
+int seal_open_some(struct seal *seal, uint8_t purpose, uint64_t user_id, const char *text,
+                   size_t text_n, uint64_t *values, size_t most);
 
 #endif

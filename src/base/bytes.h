@@ -3,7 +3,7 @@
  * Numbers to bytes and back. Ids take seven bytes, big-endian, so that keys sort as the ids do;
  * everything else is a varint (seven bits a byte, least significant first, at most ten bytes).
  *
- * A reader never passes its end. After the first failure it is at its end, so that every call answers 0, and
+ * A decoder never passes its end. After the first failure it is at its end, so that every call answers 0, and
  * `bad` stays set: a decoder reads straight through and checks once.
  */
 #ifndef BASE_BYTES_H
@@ -53,33 +53,33 @@ static inline size_t put_varint(uint8_t *to, uint64_t value)
     return n;
 }
 
-struct reader {
+struct decoder {
     const uint8_t *at;
     const uint8_t *end;
     bool bad;
 };
 
-static inline struct reader reader_of(const void *bytes, size_t n)
+static inline struct decoder decoder_of(const void *bytes, size_t n)
 {
     const uint8_t *at = bytes;
-    return (struct reader){.at = at, .end = n ? at + n : at};
+    return (struct decoder){.at = at, .end = n ? at + n : at};
 }
 
-static inline size_t reader_left(const struct reader *r)
+static inline size_t decoder_left(const struct decoder *r)
 {
     return (size_t)(r->end - r->at);
 }
 
-static inline void reader_fail(struct reader *r)
+static inline void decoder_fail(struct decoder *r)
 {
     r->bad = true;
     r->at = r->end;
 }
 
-static inline const uint8_t *read_bytes(struct reader *r, size_t n)
+static inline const uint8_t *read_bytes(struct decoder *r, size_t n)
 {
-    if (n > reader_left(r)) {
-        reader_fail(r);
+    if (n > decoder_left(r)) {
+        decoder_fail(r);
         return NULL;
     }
     const uint8_t *at = r->at;
@@ -87,22 +87,22 @@ static inline const uint8_t *read_bytes(struct reader *r, size_t n)
     return at;
 }
 
-static inline uint8_t read_u8(struct reader *r)
+static inline uint8_t read_u8(struct decoder *r)
 {
     if (r->at == r->end) {
-        reader_fail(r);
+        decoder_fail(r);
         return 0;
     }
     return *r->at++;
 }
 
-static inline uint64_t read_id(struct reader *r)
+static inline uint64_t read_id(struct decoder *r)
 {
     const uint8_t *at = read_bytes(r, ID_BYTES);
     return at ? get_id(at) : 0;
 }
 
-static inline uint64_t read_u64(struct reader *r)
+static inline uint64_t read_u64(struct decoder *r)
 {
     const uint8_t *at = read_bytes(r, 8);
     uint64_t big;
@@ -119,7 +119,7 @@ static inline void put_u64(uint8_t *to, uint64_t value)
 }
 
 /* Refuses a varint that does not fit 64 bits. Most are one byte long. */
-static inline uint64_t read_varint(struct reader *r)
+static inline uint64_t read_varint(struct decoder *r)
 {
     if (r->at < r->end && *r->at < 0x80)
         return *r->at++;
@@ -135,15 +135,15 @@ static inline uint64_t read_varint(struct reader *r)
         r->at = at;
         return value;
     }
-    reader_fail(r);
+    decoder_fail(r);
     return 0;
 }
 
-static inline uint32_t read_varint32(struct reader *r)
+static inline uint32_t read_varint32(struct decoder *r)
 {
     uint64_t value = read_varint(r);
     if (value > UINT32_MAX) {
-        reader_fail(r);
+        decoder_fail(r);
         return 0;
     }
     return (uint32_t)value;

@@ -225,10 +225,10 @@ static void read_to(struct demo *demo, const struct tidings_scene *scene, int64_
                                   .user_id = DEMO_READER,
                                   .now_ms = at_ms,
                                   .u.reading = {story, id, message, at_ms}});
-    run(demo,
-        (struct tidings_op){.kind = TIDINGS_OP_NOTICES, .user_id = DEMO_READER, .now_ms = at_ms});
-    uint64_t as_of = demo->answer.u.notices.as_of;
-    run(demo, (struct tidings_op){.kind = TIDINGS_OP_NOTICES_MARK,
+    run(demo, (struct tidings_op){
+                  .kind = TIDINGS_OP_NOTIFICATIONS, .user_id = DEMO_READER, .now_ms = at_ms});
+    struct tidings_moment as_of = demo->answer.u.notifications.as_of;
+    run(demo, (struct tidings_op){.kind = TIDINGS_OP_NOTIFICATIONS_MARK,
                                   .user_id = DEMO_READER,
                                   .now_ms = at_ms,
                                   .u.mark.up_to = as_of});

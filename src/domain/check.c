@@ -117,6 +117,12 @@ static const char *check_feed(const struct tidings_op *op, const struct tidings_
     return check_page(&op->u.feed.page, settings);
 }
 
+static bool is_given(const struct tidings_moment *moment)
+{
+    static const struct tidings_moment none;
+    return memcmp(moment, &none, sizeof none) != 0;
+}
+
 static const char *check_mark_ids(const struct tidings_op *op,
                                   const struct tidings_settings *settings)
 {
@@ -129,7 +135,7 @@ static const char *check_mark_ids(const struct tidings_op *op,
             return "post_ids";
     if (op->u.mark.author_id)
         return "author_id";
-    if (op->u.mark.up_to)
+    if (is_given(&op->u.mark.up_to))
         return "up_to";
     return NULL;
 }
@@ -137,16 +143,16 @@ static const char *check_mark_ids(const struct tidings_op *op,
 static const char *check_mark(const struct tidings_op *op, const struct tidings_settings *settings)
 {
     bool by_ids = op->u.mark.post_ids || op->u.mark.n_post_ids;
-    bool bulk = op->u.mark.author_id || op->u.mark.up_to;
+    bool bulk = op->u.mark.author_id || is_given(&op->u.mark.up_to);
     if (by_ids || !bulk || op->kind == TIDINGS_OP_MARK_UNREAD)
         return check_mark_ids(op, settings);
     if (op->u.mark.author_id > TIDINGS_ID_MAX)
         return "author_id";
-    return is_id(op->u.mark.up_to) ? NULL : "up_to";
+    return is_given(&op->u.mark.up_to) ? NULL : "up_to";
 }
 
-static const char *check_notices(const struct tidings_op *op,
-                                 const struct tidings_settings *settings)
+static const char *check_notifications(const struct tidings_op *op,
+                                       const struct tidings_settings *settings)
 {
     if (op->u.mark.author_id)
         return "author_id";
@@ -395,14 +401,14 @@ static const char *check_args(const struct tidings_op *op, const struct tidings_
         return check_webhook(op);
     case TIDINGS_OP_WEBHOOK_REPORT:
         return check_webhook_report(op);
-    case TIDINGS_OP_NOTICES_MARK:
-        return check_notices(op, settings);
+    case TIDINGS_OP_NOTIFICATIONS_MARK:
+        return check_notifications(op, settings);
     case TIDINGS_OP_MARK_READ:
     case TIDINGS_OP_MARK_UNREAD:
         return check_mark(op, settings);
     case TIDINGS_OP_HISTORY:
     case TIDINGS_OP_SUBSCRIPTIONS:
-    case TIDINGS_OP_NOTICES:
+    case TIDINGS_OP_NOTIFICATIONS:
     case TIDINGS_OP_WEBHOOKS:
     case TIDINGS_OP_EVENTS:
         return check_page(&op->u.page, settings);

@@ -115,7 +115,7 @@ enum tidings_err tidings_open(const struct tidings_options *options, struct tidi
 static bool op_writes(enum tidings_op_kind kind)
 {
     static const bool writes[] = {
-#define X(name, changes, args, answer) [TIDINGS_OP_##name] = changes,
+#define X(name, lower, changes, args, answer) [TIDINGS_OP_##name] = changes,
         TIDINGS_OPS(X)
 #undef X
     };

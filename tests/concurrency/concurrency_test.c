@@ -115,7 +115,7 @@ static const struct {
     {"a_busy_world_keeps_its_invariants", busy_world},
     {"total_and_as_of_are_of_one_moment", total_and_as_of_are_of_one_moment},
     {"votes_fold_comments_and_bring_them_back", votes_fold_and_unfold},
-    {"notices_are_counted_right", notices_are_counted_right},
+    {"notifications_are_counted_right", notifications_are_counted_right},
     {"many_calls_in_flight_from_one_thread", submit_many},
     {"a_full_queue_is_busy_and_loses_nothing", submit_to_a_full_queue},
     {"more_readers_than_there_may_be", read_with_few_readers},

@@ -15,7 +15,7 @@ bool total_and_as_of_are_of_one_moment(const char *dir, uint64_t seed);
 bool votes_fold_and_unfold(const char *dir, uint64_t seed);
 
 /* stories.c: who is told of scenes, and what is unread of that. */
-bool notices_are_counted_right(const char *dir, uint64_t seed);
+bool notifications_are_counted_right(const char *dir, uint64_t seed);
 
 /* Hundreds in flight, finished in whatever order they are done; nothing is lost or done twice. */
 bool submit_many(const char *dir, uint64_t seed);

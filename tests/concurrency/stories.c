@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Scenes are published, edited and deleted while readers subscribe and unsubscribe, turn notices off
- * and on, and mark them: in every answer unread is the number of unread notices. */
+/* Scenes are published, edited and deleted while readers subscribe and unsubscribe, turn notifications off
+ * and on, and mark them: in every answer unread is the number of unread notifications. */
 #include "stories.h"
 
 #include "scenes.h"
@@ -133,16 +133,16 @@ static void *toggler(void *arg)
     return NULL;
 }
 
-/* All of the user's notices. invariants.h counts them. */
-static bool look_at_notices(struct seat *seat, uint64_t user)
+/* All of the user's notifications. invariants.h counts them. */
+static bool look_at_notifications(struct seat *seat, uint64_t user)
 {
-    struct tidings_op op = op_of(TIDINGS_OP_NOTICES, user);
+    struct tidings_op op = op_of(TIDINGS_OP_NOTIFICATIONS, user);
 
     op.u.page.limit = (uint32_t)seat->world->options.settings.page_max;
     if (!ask(seat, &op))
         return false;
-    if (seat->answer.u.notices.next.a != 0)
-        world_fail(seat->world, "more notices than scenes");
+    if (seat->answer.u.notifications.next.a != 0)
+        world_fail(seat->world, "more notifications than scenes");
     return true;
 }
 
@@ -152,16 +152,16 @@ static void *marker(void *arg)
     struct seat *seat = &place->seat;
 
     while (world_goes_on(seat->world)) {
-        struct tidings_op op = op_of(TIDINGS_OP_NOTICES_MARK, some_subscriber(seat));
+        struct tidings_op op = op_of(TIDINGS_OP_NOTIFICATIONS_MARK, some_subscriber(seat));
         uint64_t ids[20];
         size_t n = rng_between(&seat->rng, 1, 20);
 
-        if (!look_at_notices(seat, op.user_id) || seat->answer.u.notices.n == 0)
+        if (!look_at_notifications(seat, op.user_id) || seat->answer.u.notifications.n == 0)
             continue;
-        if (n > seat->answer.u.notices.n)
-            n = seat->answer.u.notices.n;
+        if (n > seat->answer.u.notifications.n)
+            n = seat->answer.u.notifications.n;
         for (size_t i = 0; i < n; i++)
-            ids[i] = seat->answer.u.notices.rows[i].id;
+            ids[i] = seat->answer.u.notifications.rows[i].id;
         if (rng_percent(&seat->rng, 20)) {
             op.u.mark.up_to = ids[n - 1];
         } else {
@@ -176,21 +176,21 @@ static void *marker(void *arg)
 /* The keeper marks exactly what was unread a moment before, and nothing that came since. */
 static bool keep(struct seat *seat)
 {
-    struct tidings_op look = op_of(TIDINGS_OP_NOTICES, KEEPER);
-    struct tidings_op mark = op_of(TIDINGS_OP_NOTICES_MARK, KEEPER);
+    struct tidings_op look = op_of(TIDINGS_OP_NOTIFICATIONS, KEEPER);
+    struct tidings_op mark = op_of(TIDINGS_OP_NOTIFICATIONS_MARK, KEEPER);
     uint64_t unread;
 
     look.u.page.limit = 1;
     if (!ask(seat, &look))
         return false;
-    unread = seat->answer.u.notices.unread;
-    mark.u.mark.up_to = seat->answer.u.notices.as_of;
+    unread = seat->answer.u.notifications.unread;
+    mark.u.mark.up_to = seat->answer.u.notifications.as_of;
     if (!ask(seat, &mark))
         return false;
-    if (seat->answer.u.notices_mark.marked == unread)
+    if (seat->answer.u.notifications_mark.marked == unread)
         return true;
-    world_fail(seat->world, "the keeper had %" PRIu64 " unread notices and marked %" PRIu64, unread,
-               seat->answer.u.notices_mark.marked);
+    world_fail(seat->world, "the keeper had %" PRIu64 " unread notifications and marked %" PRIu64,
+               unread, seat->answer.u.notifications_mark.marked);
     return false;
 }
 
@@ -204,7 +204,7 @@ static void *looker(void *arg)
         uint64_t user = some_subscriber(seat);
         struct tidings_op op = op_of(TIDINGS_OP_SCENES, user);
 
-        look_at_notices(seat, user);
+        look_at_notifications(seat, user);
         op.u.scenes.story_id = story;
         ask(seat, &op);
         op.kind = TIDINGS_OP_SUBSCRIBERS;
@@ -392,7 +392,7 @@ static bool reopen(struct world *world)
     return err == TIDINGS_OK;
 }
 
-bool notices_are_counted_right(const char *dir, uint64_t seed)
+bool notifications_are_counted_right(const char *dir, uint64_t seed)
 {
     struct stories *stories = calloc(1, sizeof *stories);
     struct place *places = calloc(THREADS, sizeof *places);

@@ -2,7 +2,7 @@
 /*
  * A busy world of stories: who is in it, and what its threads share.
  *
- * Scenes are deleted as fast as they are published, so that all of a reader's notices fit on one page
+ * Scenes are deleted as fast as they are published, so that all of a reader's notifications fit on one page
  * and every answer can be counted. The keepers' story is the exception: its scenes stay, nobody but
  * the keeper marks them, and so the keeper knows what a mark must hit.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The events tell who subscribed and who had turned notices off when each scene was published, so
+/* The events tell who subscribed and who had turned notifications off when each scene was published, so
  * they tell who was told of it, without looking at any list. */
 #include "stories.h"
 
@@ -126,9 +126,9 @@ static size_t next_notice(const struct tale *tale, uint64_t user, size_t from)
 }
 
 /* Row by row what the events say, and as many unread ones as every page claims. */
-static bool notices_add_up(struct seat *seat, const struct tale *tale, uint64_t user)
+static bool notifications_add_up(struct seat *seat, const struct tale *tale, uint64_t user)
 {
-    struct tidings_op op = op_of(TIDINGS_OP_NOTICES, user);
+    struct tidings_op op = op_of(TIDINGS_OP_NOTIFICATIONS, user);
     size_t at = next_notice(tale, user, tale->n_scenes);
     uint64_t unread = 0;
 
@@ -136,8 +136,8 @@ static bool notices_add_up(struct seat *seat, const struct tale *tale, uint64_t 
         op.u.page.limit = (uint32_t)rng_between(&seat->rng, 1, 300);
         if (!ask(seat, &op))
             return false;
-        for (size_t i = 0; i < seat->answer.u.notices.n; i++) {
-            const struct tidings_notice *row = &seat->answer.u.notices.rows[i];
+        for (size_t i = 0; i < seat->answer.u.notifications.n; i++) {
+            const struct tidings_notification *row = &seat->answer.u.notifications.rows[i];
 
             if (at == tale->n_scenes || tale->scenes[at].id != row->id) {
                 world_fail(seat->world,
@@ -148,14 +148,14 @@ static bool notices_add_up(struct seat *seat, const struct tale *tale, uint64_t 
             unread += !row->is_read;
             at = next_notice(tale, user, at);
         }
-        op.u.page.after = seat->answer.u.notices.next;
+        op.u.page.after = seat->answer.u.notifications.next;
     } while (op.u.page.after.a != 0 || op.u.page.after.b != 0);
     if (at != tale->n_scenes)
         world_fail(seat->world, "user %" PRIu64 " has no notice of %" PRIu64, user,
                    tale->scenes[at].id);
-    if (unread != seat->answer.u.notices.unread)
+    if (unread != seat->answer.u.notifications.unread)
         world_fail(seat->world, "user %" PRIu64 ": %" PRIu64 " unread, but %" PRIu64 " in the list",
-                   user, seat->answer.u.notices.unread, unread);
+                   user, seat->answer.u.notifications.unread, unread);
     return !atomic_load(&seat->world->failed);
 }
 
@@ -207,7 +207,7 @@ bool stories_add_up(struct seat *seat, const struct stories *stories)
     tale->stories = stories;
     ok = hear_all(seat, tale);
     for (uint64_t user = 1; ok && user < USERS; user++)
-        ok = notices_add_up(seat, tale, user) && subscriptions_add_up(seat, tale, user);
+        ok = notifications_add_up(seat, tale, user) && subscriptions_add_up(seat, tale, user);
     for (unsigned i = 0; ok && i < STORIES; i++)
         ok = subscribers_add_up(seat, tale, i);
     printf("    %zu scenes\n", tale->n_scenes);

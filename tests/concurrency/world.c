@@ -78,8 +78,8 @@ void seat_release(struct seat *seat)
 const char *op_name(enum tidings_op_kind kind)
 {
     switch (kind) {
-#define X(name, writes, args, answer) \
-    case TIDINGS_OP_##name:           \
+#define X(name, lower, writes, args, answer) \
+    case TIDINGS_OP_##name:                  \
         return #name;
         TIDINGS_OPS(X)
 #undef X

@@ -102,12 +102,12 @@ static void erase(uint64_t user, uint64_t story_id, int64_t at)
                             .u.reading = {.story_id = story_id, .modified_at = at}});
 }
 
-static uint64_t mark_notices(uint64_t user, const uint64_t *ids, size_t n, uint64_t up_to)
+static uint64_t mark_notifications(uint64_t user, const uint64_t *ids, size_t n, uint64_t up_to)
 {
-    must((struct tidings_op){.kind = TIDINGS_OP_NOTICES_MARK,
+    must((struct tidings_op){.kind = TIDINGS_OP_NOTIFICATIONS_MARK,
                              .user_id = user,
                              .u.mark = {.post_ids = ids, .n_post_ids = n, .up_to = up_to}});
-    return answer.u.notices_mark.marked;
+    return answer.u.notifications_mark.marked;
 }
 
 /* ---- Lists, put together from small pages --------------------------------------------------- */
@@ -120,20 +120,21 @@ static void add(struct ids *ids, uint64_t id)
     ids->at[ids->n++] = id;
 }
 
-static void list_notices(uint64_t user, struct ids *ids)
+static void list_notifications(uint64_t user, struct ids *ids)
 {
-    struct tidings_op op = {.kind = TIDINGS_OP_NOTICES, .user_id = user, .u.page.limit = PAGE};
+    struct tidings_op op = {
+        .kind = TIDINGS_OP_NOTIFICATIONS, .user_id = user, .u.page.limit = PAGE};
     uint64_t unread = 0;
     ids->n = 0;
     do {
         must(op);
-        for (size_t i = 0; i < answer.u.notices.n; i++) {
-            add(ids, answer.u.notices.rows[i].id);
-            unread += !answer.u.notices.rows[i].is_read;
+        for (size_t i = 0; i < answer.u.notifications.n; i++) {
+            add(ids, answer.u.notifications.rows[i].id);
+            unread += !answer.u.notifications.rows[i].is_read;
         }
-        op.u.page.after = answer.u.notices.next;
-    } while (answer.u.notices.next.a);
-    assert_int_equal(answer.u.notices.unread, unread);
+        op.u.page.after = answer.u.notifications.next;
+    } while (answer.u.notifications.next.a);
+    assert_int_equal(answer.u.notifications.unread, unread);
 }
 
 static void list_scenes(uint64_t story_id, struct ids *ids)
@@ -200,9 +201,9 @@ static void list_reading(uint64_t user, struct ids *ids)
 
 static uint64_t unread(uint64_t user)
 {
-    static struct ids notices;
-    list_notices(user, &notices);
-    return answer.u.notices.unread;
+    static struct ids notifications;
+    list_notifications(user, &notifications);
+    return answer.u.notifications.unread;
 }
 
 /* ---- Scenes --------------------------------------------------------------------------------- */
@@ -707,18 +708,18 @@ static void what_is_published_while_subscribed_is_notified(void **state)
     subscribe(BOB, a);
     uint64_t a3 = scene(ANN, a, "a3");
 
-    ASSERT_LIST(list_notices, BOB, a3, a2, b1, a1);
+    ASSERT_LIST(list_notifications, BOB, a3, a2, b1, a1);
     assert_int_equal(unread(BOB), 4);
     assert_int_equal(unread(CID), 0);
     assert_int_equal(unread(ANN), 4);
-    must((struct tidings_op){.kind = TIDINGS_OP_NOTICES, .user_id = BOB});
-    const struct tidings_notice *row = &answer.u.notices.rows[2];
+    must((struct tidings_op){.kind = TIDINGS_OP_NOTIFICATIONS, .user_id = BOB});
+    const struct tidings_notification *row = &answer.u.notifications.rows[2];
     assert_int_equal(row->story_id, b);
     assert_int_equal(row->author_id, CID);
     assert_string_equal(row->story_title.p, "b");
     assert_string_equal(row->scene_title.p, "b1");
     reopen_engine();
-    ASSERT_LIST(list_notices, BOB, a3, a2, b1, a1);
+    ASSERT_LIST(list_notifications, BOB, a3, a2, b1, a1);
     assert_verifies();
 }
 
@@ -735,19 +736,19 @@ static void those_who_turned_it_off_are_not_told(void **state)
     subscribe(BOB, b); /* while it is off */
     scene(ANN, a, "unheard");
     scene(ANN, b, "unheard");
-    ASSERT_LIST(list_notices, BOB, first);
+    ASSERT_LIST(list_notifications, BOB, first);
     ASSERT_LIST(list_subscriptions, BOB, b, a);
     ASSERT_LIST(list_subscribers, a);
     assert_verifies();
     want_updates(BOB, true);
     ASSERT_LIST(list_subscribers, a, BOB);
     uint64_t second = scene(ANN, b, "second"), third = scene(ANN, a, "third");
-    ASSERT_LIST(list_notices, BOB, third, second, first);
+    ASSERT_LIST(list_notifications, BOB, third, second, first);
     want_updates(BOB, false);
     unsubscribe(BOB, a); /* while it is off */
     want_updates(BOB, true);
     scene(ANN, a, "gone");
-    ASSERT_LIST(list_notices, BOB, third, second, first);
+    ASSERT_LIST(list_notifications, BOB, third, second, first);
     ASSERT_LIST(list_subscriptions, BOB, b);
     assert_verifies();
 }
@@ -792,20 +793,20 @@ static void what_is_deleted_leaves_the_list(void **state)
     uint64_t a1 = scene(ANN, a, "a1"), a2 = scene(ANN, a, "a2"), a3 = scene(ANN, a, "a3");
     uint64_t b1 = scene(ANN, b, "b1");
     const uint64_t two[] = {a1, a2};
-    assert_int_equal(mark_notices(BOB, two, 2, 0), 2);
-    assert_int_equal(answer.u.notices_mark.unread, 2);
+    assert_int_equal(mark_notifications(BOB, two, 2, 0), 2);
+    assert_int_equal(answer.u.notifications_mark.unread, 2);
     assert_int_equal(delete_scene(ANN, TIDINGS_ROLE_USER, a2), TIDINGS_OK);
-    ASSERT_LIST(list_notices, BOB, b1, a3, a1);
+    ASSERT_LIST(list_notifications, BOB, b1, a3, a1);
     assert_int_equal(unread(BOB), 2);
     assert_int_equal(delete_scene(ANN, TIDINGS_ROLE_USER, a3), TIDINGS_OK);
-    ASSERT_LIST(list_notices, BOB, b1, a1);
+    ASSERT_LIST(list_notifications, BOB, b1, a1);
     assert_int_equal(unread(BOB), 1);
-    assert_int_equal(mark_notices(BOB, &a3, 1, 0), 0); /* it was there */
+    assert_int_equal(mark_notifications(BOB, &a3, 1, 0), 0); /* it was there */
     delete_post(ANN, b);
     for (int i = 0; i < 2; i++) {
-        ASSERT_LIST(list_notices, BOB, a1);
+        ASSERT_LIST(list_notifications, BOB, a1);
         assert_int_equal(unread(BOB), 0);
-        assert_int_equal(mark_notices(BOB, &b1, 1, 0), 0);
+        assert_int_equal(mark_notifications(BOB, &b1, 1, 0), 0);
         reopen_engine();
     }
     ASSERT_LIST(list_subscriptions, BOB, b, a);
@@ -813,14 +814,14 @@ static void what_is_deleted_leaves_the_list(void **state)
     assert_verifies();
 }
 
-static void notices_are_marked_all_or_none(void **state)
+static void notifications_are_marked_all_or_none(void **state)
 {
     (void)state;
     uint64_t a = story(ANN, "a"), missed = scene(ANN, a, "missed");
     subscribe(BOB, a);
     uint64_t a1 = scene(ANN, a, "a1"), a2 = scene(ANN, a, "a2");
     const uint64_t wrong[] = {a1, missed};
-    struct tidings_op op = {.kind = TIDINGS_OP_NOTICES_MARK,
+    struct tidings_op op = {.kind = TIDINGS_OP_NOTIFICATIONS_MARK,
                             .user_id = BOB,
                             .u.mark = {.post_ids = wrong, .n_post_ids = 2}};
     assert_int_equal(run(op), TIDINGS_NOT_FOUND);
@@ -830,18 +831,18 @@ static void notices_are_marked_all_or_none(void **state)
     assert_int_equal(run(op), TIDINGS_NOT_FOUND);
     assert_int_equal(unread(BOB), 2);
     const uint64_t twice[] = {a1, a1};
-    assert_int_equal(mark_notices(BOB, twice, 2, 0), 1);
-    assert_int_equal(mark_notices(BOB, &a1, 1, 0), 0);
+    assert_int_equal(mark_notifications(BOB, twice, 2, 0), 1);
+    assert_int_equal(mark_notifications(BOB, &a1, 1, 0), 0);
 
-    must((struct tidings_op){.kind = TIDINGS_OP_NOTICES, .user_id = BOB});
-    assert_int_equal(answer.u.notices.unread, 1);
-    assert_false(answer.u.notices.rows[0].is_read);
-    assert_true(answer.u.notices.rows[1].is_read);
-    uint64_t seen = answer.u.notices.as_of;
+    must((struct tidings_op){.kind = TIDINGS_OP_NOTIFICATIONS, .user_id = BOB});
+    assert_int_equal(answer.u.notifications.unread, 1);
+    assert_false(answer.u.notifications.rows[0].is_read);
+    assert_true(answer.u.notifications.rows[1].is_read);
+    uint64_t seen = answer.u.notifications.as_of;
     uint64_t a3 = scene(ANN, a, "a3");
-    assert_int_equal(mark_notices(BOB, NULL, 0, seen), 1);
-    assert_int_equal(answer.u.notices_mark.unread, 1);
-    ASSERT_LIST(list_notices, BOB, a3, a2, a1);
+    assert_int_equal(mark_notifications(BOB, NULL, 0, seen), 1);
+    assert_int_equal(answer.u.notifications_mark.unread, 1);
+    ASSERT_LIST(list_notifications, BOB, a3, a2, a1);
     op.u.mark.post_ids = NULL;
     op.u.mark.n_post_ids = 0;
     op.u.mark.up_to = seen + (UINT64_C(1) << 40);
@@ -851,7 +852,7 @@ static void notices_are_marked_all_or_none(void **state)
 }
 
 /* The same at random, against lists that a naive model keeps; also that inboxes are left alone. */
-static void notices_are_exact_whatever_happens(void **state)
+static void notifications_are_exact_whatever_happens(void **state)
 {
     (void)state;
     enum { STORIES = 4, SCENES = 400, STEPS = 1500, USERS = 3 };
@@ -888,7 +889,7 @@ static void notices_are_exact_whatever_happens(void **state)
             want_updates(user, !quiet[u]);
         } else if (kind < 78 && n && told[u][k]) {
             bool fresh = !is_read[u][k] && !gone[k] && !dead[of[k]];
-            assert_int_equal(mark_notices(user, &ids[k], 1, 0), fresh);
+            assert_int_equal(mark_notifications(user, &ids[k], 1, 0), fresh);
             is_read[u][k] |= fresh;
         } else if (kind < 80 && n) {
             uint64_t marked = 0;
@@ -897,7 +898,7 @@ static void notices_are_exact_whatever_happens(void **state)
                 marked += fresh;
                 is_read[u][i] |= fresh;
             }
-            assert_int_equal(mark_notices(user, NULL, 0, ids[k]), marked);
+            assert_int_equal(mark_notifications(user, NULL, 0, ids[k]), marked);
         } else if (kind < 90 && n && !gone[k] && !dead[of[k]]) {
             assert_int_equal(delete_scene(ANN, TIDINGS_ROLE_USER, ids[k]), TIDINGS_OK);
             gone[k] = true;
@@ -915,9 +916,9 @@ static void notices_are_exact_whatever_happens(void **state)
                         add(&expected, ids[j]);
                         count += !is_read[i][j];
                     }
-                list_notices(BOB + i, &found);
+                list_notifications(BOB + i, &found);
                 assert_ids(&found, expected.at, expected.n);
-                assert_int_equal(answer.u.notices.unread, count);
+                assert_int_equal(answer.u.notifications.unread, count);
             }
             assert_int_equal(badge(BOB), 0);
         }
@@ -951,8 +952,8 @@ int main(void)
         TEST(those_who_turned_it_off_are_not_told),
         TEST(turning_updates_on_and_off_takes_tokens),
         TEST(what_is_deleted_leaves_the_list),
-        TEST(notices_are_marked_all_or_none),
-        TEST(notices_are_exact_whatever_happens),
+        TEST(notifications_are_marked_all_or_none),
+        TEST(notifications_are_exact_whatever_happens),
     };
 #undef TEST
     return RUN_TESTS(tests);

@@ -44,11 +44,12 @@ static void write_scenes(FILE *to)
 
 static void write_user(FILE *to, uint64_t user)
 {
-    must((struct tidings_op){.kind = TIDINGS_OP_NOTICES, .user_id = user, .u.page.limit = 100});
-    fprintf(to, "\nuser %" PRIu64 " unread %" PRIu64, user, answer.u.notices.unread);
-    for (size_t i = 0; i < answer.u.notices.n; i++)
-        fprintf(to, " %" PRIu64 "%d", answer.u.notices.rows[i].id,
-                answer.u.notices.rows[i].is_read);
+    must((struct tidings_op){
+        .kind = TIDINGS_OP_NOTIFICATIONS, .user_id = user, .u.page.limit = 100});
+    fprintf(to, "\nuser %" PRIu64 " unread %" PRIu64, user, answer.u.notifications.unread);
+    for (size_t i = 0; i < answer.u.notifications.n; i++)
+        fprintf(to, " %" PRIu64 "%d", answer.u.notifications.rows[i].id,
+                answer.u.notifications.rows[i].is_read);
     must((struct tidings_op){.kind = TIDINGS_OP_SUBSCRIPTIONS, .user_id = user});
     for (size_t i = 0; i < answer.u.subscriptions.n; i++)
         fprintf(to, " s%" PRIu64, answer.u.subscriptions.rows[i].story_id);
@@ -127,7 +128,7 @@ static int set_up(void **state)
         .kind = TIDINGS_OP_SCENE_EDIT,
         .user_id = ANN,
         .u.scene = {.scene_id = scenes[5], .messages = fresh, .n_messages = 1}});
-    must((struct tidings_op){.kind = TIDINGS_OP_NOTICES_MARK,
+    must((struct tidings_op){.kind = TIDINGS_OP_NOTIFICATIONS_MARK,
                              .user_id = BOB,
                              .u.mark = {.post_ids = scenes, .n_post_ids = 10}});
     must((struct tidings_op){
@@ -219,14 +220,14 @@ static void the_subscribers_are_mended(void **state)
     struct pair pair;
     uint8_t user[ID_BYTES];
     put_id(user, EVE);
-    pair_get(BOB, ROW_NOTICES, tale, &pair);
+    pair_get(BOB, ROW_NOTIFICATIONS, tale, &pair);
     row_delete(TABLE_SUBSCRIBER, key_follower(tale, pair.rank));
     assert_mended();
     row_cut(TABLE_SUBSCRIBER, key_follower(tale, pair.rank), 3);
     assert_mended();
     row_put(TABLE_SUBSCRIBER, key_follower(tale, 12345), (struct bytes){user, sizeof user});
     assert_mended();
-    pair_get(CID, ROW_NOTICES, tale, &pair); /* paused: not to be told */
+    pair_get(CID, ROW_NOTIFICATIONS, tale, &pair); /* paused: not to be told */
     assert_true(pair.paused);
     put_id(user, CID);
     row_put(TABLE_SUBSCRIBER, key_follower(tale, pair.rank), (struct bytes){user, sizeof user});
@@ -237,13 +238,13 @@ static void the_counts_of_a_subscription_are_mended(void **state)
 {
     (void)state;
     struct pair pair;
-    pair_get(BOB, ROW_NOTICES, tale, &pair);
+    pair_get(BOB, ROW_NOTIFICATIONS, tale, &pair);
     pair.reads_in -= 2;
-    pair_put(BOB, ROW_NOTICES, tale, &pair);
+    pair_put(BOB, ROW_NOTIFICATIONS, tale, &pair);
     assert_mended();
-    pair_get(BOB, ROW_NOTICES, tale, &pair);
+    pair_get(BOB, ROW_NOTIFICATIONS, tale, &pair);
     pair.reads_in = pair.dead_in = 0;
-    pair_put(BOB, ROW_NOTICES, tale, &pair);
+    pair_put(BOB, ROW_NOTIFICATIONS, tale, &pair);
     assert_mended();
 }
 
@@ -377,9 +378,9 @@ static void unreadable_rows_are_left_alone(void **state)
     assert_left_alone(TABLE_SCENE, key_id(scenes[6]), 9);
     assert_left_alone(TABLE_SCENE, key_row(scenes[6], ROW_MESSAGES), 9);
     assert_left_alone(TABLE_SCENE, key_given(scenes[6], scenes[6] + 16), 3);
-    assert_left_alone(TABLE_USER, key_pair(BOB, ROW_NOTICES, tale), 9);
+    assert_left_alone(TABLE_USER, key_pair(BOB, ROW_NOTIFICATIONS, tale), 9);
     assert_left_alone(TABLE_USER, key_pair(BOB, ROW_POSITION, tale), 9);
-    assert_left_alone(TABLE_USER, key_map(BOB, ROW_NOTICE_MAP, tale, 0), 9);
+    assert_left_alone(TABLE_USER, key_map(BOB, ROW_NOTIFICATION_MAP, tale, 0), 9);
     assert_left_alone(TABLE_USER, key_row(BOB, ROW_SHELF), 2);
     assert_left_alone(TABLE_POST, key_id(tale), 9);
 }
@@ -397,7 +398,7 @@ static void what_cannot_be_is_found(void **state)
     open_engine();
     assert_int_equal(verify(false), 1);
 
-    pair_get(BOB, ROW_NOTICES, tale, &pair); /* a follower of a user cannot be paused */
+    pair_get(BOB, ROW_NOTIFICATIONS, tale, &pair); /* a follower of a user cannot be paused */
     pair.following = false;
     pair.paused = true;
     pair.n_spans = 0;

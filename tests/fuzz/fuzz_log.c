@@ -21,7 +21,7 @@ struct seen {
 static bool check(void *ctx, const struct redo_record *record)
 {
     struct seen *seen = ctx;
-    struct reader r = reader_of(record->changes.p, record->changes.n);
+    struct decoder r = decoder_of(record->changes.p, record->changes.n);
     struct change change;
     if (record->number != seen->last + 1)
         abort();

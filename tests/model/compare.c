@@ -289,8 +289,8 @@ static void same_success(struct diff *diff, const struct tidings_op *op,
     case TIDINGS_OP_SUBSCRIBERS_AMONG:
     case TIDINGS_OP_PREFERENCES:
     case TIDINGS_OP_PREFERENCES_SET:
-    case TIDINGS_OP_NOTICES:
-    case TIDINGS_OP_NOTICES_MARK:
+    case TIDINGS_OP_NOTIFICATIONS:
+    case TIDINGS_OP_NOTIFICATIONS_MARK:
         same_story(diff, op, want, got);
         break;
     case TIDINGS_OP_REACT:

@@ -37,7 +37,7 @@ void same_counts(struct diff *diff, const struct tidings_counts *want,
 void same_interaction(struct diff *diff, const struct tidings_op *op,
                       const struct model_answer *want, const struct tidings_answer *got);
 
-/* compare_story.c: scenes, reading positions, subscriptions and notices. */
+/* compare_story.c: scenes, reading positions, subscriptions and notifications. */
 void same_story(struct diff *diff, const struct tidings_op *op, const struct model_answer *want,
                 const struct tidings_answer *got);
 

@@ -118,14 +118,14 @@ static void same_subscriptions(struct diff *diff, const struct model_answer *wan
     same_end(diff, want->next, got->u.subscriptions.next);
 }
 
-static void same_notices(struct diff *diff, const struct model_answer *want,
-                         const struct tidings_answer *got)
+static void same_notifications(struct diff *diff, const struct model_answer *want,
+                               const struct tidings_answer *got)
 {
-    size_t n = same_length(diff, want->n, got->u.notices.n);
+    size_t n = same_length(diff, want->n, got->u.notifications.n);
 
     for (diff->row = 0; diff->row < n; diff->row++) {
-        const struct tidings_notice *a = &want->story.notices[diff->row];
-        const struct tidings_notice *b = &got->u.notices.rows[diff->row];
+        const struct tidings_notification *a = &want->story.notifications[diff->row];
+        const struct tidings_notification *b = &got->u.notifications.rows[diff->row];
 
         same_u64(diff, "id", a->id, b->id);
         same_u64(diff, "story_id", a->story_id, b->story_id);
@@ -135,8 +135,8 @@ static void same_notices(struct diff *diff, const struct model_answer *want,
         same_i64(diff, "created_at", a->created_at, b->created_at);
         same_bool(diff, "is_read", a->is_read, b->is_read);
     }
-    same_end(diff, want->next, got->u.notices.next);
-    same_u64(diff, "unread", want->story.unread, got->u.notices.unread);
+    same_end(diff, want->next, got->u.notifications.next);
+    same_u64(diff, "unread", want->story.unread, got->u.notifications.unread);
 }
 
 void same_story(struct diff *diff, const struct tidings_op *op, const struct model_answer *want,
@@ -180,12 +180,12 @@ void same_story(struct diff *diff, const struct tidings_op *op, const struct mod
         same_bool(diff, "story_updates", want->story.story_updates,
                   got->u.preferences.story_updates);
         break;
-    case TIDINGS_OP_NOTICES:
-        same_notices(diff, want, got);
+    case TIDINGS_OP_NOTIFICATIONS:
+        same_notifications(diff, want, got);
         break;
-    case TIDINGS_OP_NOTICES_MARK:
-        same_u64(diff, "marked", want->marked, got->u.notices_mark.marked);
-        same_u64(diff, "unread", want->story.unread, got->u.notices_mark.unread);
+    case TIDINGS_OP_NOTIFICATIONS_MARK:
+        same_u64(diff, "marked", want->marked, got->u.notifications_mark.marked);
+        same_u64(diff, "unread", want->story.unread, got->u.notifications_mark.unread);
         break;
     default: /* nothing in the answer */
         break;

@@ -388,8 +388,8 @@ static void arguments(struct generator *g, struct run *run, struct step *step)
     case TIDINGS_OP_SUBSCRIBERS_AMONG:
     case TIDINGS_OP_PREFERENCES:
     case TIDINGS_OP_PREFERENCES_SET:
-    case TIDINGS_OP_NOTICES:
-    case TIDINGS_OP_NOTICES_MARK:
+    case TIDINGS_OP_NOTIFICATIONS:
+    case TIDINGS_OP_NOTIFICATIONS_MARK:
         generate_story(g, run, step);
         break;
     case TIDINGS_OP_REACT:
@@ -434,7 +434,7 @@ static enum tidings_role some_role(struct generator *g)
 static bool gives_as_of(enum tidings_op_kind kind)
 {
     return kind == TIDINGS_OP_AUTHOR_PAGE || kind == TIDINGS_OP_INBOX || kind == TIDINGS_OP_BADGE ||
-           kind == TIDINGS_OP_UNREAD || kind == TIDINGS_OP_NOTICES;
+           kind == TIDINGS_OP_UNREAD || kind == TIDINGS_OP_NOTIFICATIONS;
 }
 
 /* To when a token comes back. */

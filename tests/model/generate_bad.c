@@ -310,8 +310,8 @@ static void bad_argument(struct generator *g, struct step *step)
     case TIDINGS_OP_SUBSCRIBERS_AMONG:
     case TIDINGS_OP_PREFERENCES:
     case TIDINGS_OP_PREFERENCES_SET:
-    case TIDINGS_OP_NOTICES:
-    case TIDINGS_OP_NOTICES_MARK:
+    case TIDINGS_OP_NOTIFICATIONS:
+    case TIDINGS_OP_NOTIFICATIONS_MARK:
         generate_story_mistake(g, step);
         break;
     /* Not asked for here. */

@@ -19,8 +19,8 @@ static const unsigned char weights[MOODS][TIDINGS_OP_COUNT] = {
                     OP(SCENE) = 1, OP(READING_SET) = 6, OP(READING_DELETE) = 2,
                     OP(READING_CLEAR) = 1, OP(READING) = 4, OP(SUBSCRIBE) = 5, OP(UNSUBSCRIBE) = 2,
                     OP(SUBSCRIPTIONS) = 1, OP(SUBSCRIBERS) = 1, OP(SUBSCRIBERS_AMONG) = 1,
-                    OP(PREFERENCES) = 1, OP(PREFERENCES_SET) = 2, OP(NOTICES) = 4,
-                    OP(NOTICES_MARK) = 3},
+                    OP(PREFERENCES) = 1, OP(PREFERENCES_SET) = 2, OP(NOTIFICATIONS) = 4,
+                    OP(NOTIFICATIONS_MARK) = 3},
     [MOOD_PUBLISH] = {OP(FOLLOW) = 3, OP(UNFOLLOW) = 2, OP(PUBLISH) = 80, OP(EDIT) = 2,
                       OP(DELETE) = 4, OP(OPEN) = 3, OP(MARK_READ) = 4, OP(AUTHOR_PAGE) = 2,
                       OP(INBOX) = 4, OP(BADGE) = 2, OP(UNREAD) = 1},
@@ -52,10 +52,12 @@ static const unsigned char weights[MOODS][TIDINGS_OP_COUNT] = {
                     OP(SCENE_DELETE) = 4, OP(SCENES) = 5, OP(SCENE) = 3, OP(SUBSCRIBE) = 18,
                     OP(UNSUBSCRIBE) = 8, OP(SUBSCRIPTIONS) = 4, OP(SUBSCRIBERS) = 4,
                     OP(SUBSCRIBERS_AMONG) = 3, OP(PREFERENCES) = 2, OP(PREFERENCES_SET) = 8,
-                    OP(NOTICES) = 14, OP(NOTICES_MARK) = 12, OP(READING_SET) = 4, OP(EVENTS) = 2},
+                    OP(NOTIFICATIONS) = 14, OP(NOTIFICATIONS_MARK) = 12, OP(READING_SET) = 4,
+                    OP(EVENTS) = 2},
     [MOOD_DEVICES] = {OP(PUBLISH) = 3, OP(DELETE) = 1, OP(SCENE_PUBLISH) = 10, OP(SCENE_EDIT) = 5,
                       OP(SCENE_DELETE) = 2, OP(READING_SET) = 60, OP(READING_DELETE) = 10,
-                      OP(READING_CLEAR) = 4, OP(READING) = 30, OP(SUBSCRIBE) = 2, OP(NOTICES) = 2},
+                      OP(READING_CLEAR) = 4, OP(READING) = 30, OP(SUBSCRIBE) = 2,
+                      OP(NOTIFICATIONS) = 2},
 };
 
 enum tidings_op_kind generate_kind(struct generator *g)

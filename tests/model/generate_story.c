@@ -400,7 +400,7 @@ static struct ref some_notice(struct generator *g, struct run *run, uint64_t use
         run->story.maker_of[reader->told[reader->n_told - 1 - rng_below(&g->rng, span)].scene]};
 }
 
-static void notices_mark_arguments(struct generator *g, struct run *run, struct step *step)
+static void notifications_mark_arguments(struct generator *g, struct run *run, struct step *step)
 {
     uint64_t most = g->recording->settings.mark_max;
     size_t n = rng_between(&g->rng, 1, most < 8 ? most : 8);
@@ -462,11 +462,11 @@ void generate_story(struct generator *g, struct run *run, struct step *step)
     case TIDINGS_OP_PREFERENCES_SET:
         step->op.u.preferences.story_updates = rng_percent(&g->rng, 65);
         break;
-    case TIDINGS_OP_NOTICES_MARK:
-        notices_mark_arguments(g, run, step);
+    case TIDINGS_OP_NOTIFICATIONS_MARK:
+        notifications_mark_arguments(g, run, step);
         break;
     case TIDINGS_OP_SUBSCRIPTIONS:
-    case TIDINGS_OP_NOTICES:
+    case TIDINGS_OP_NOTIFICATIONS:
         page_arguments(g, step);
         break;
     default:

@@ -143,11 +143,11 @@ void generate_story_mistake(struct generator *g, struct step *step)
     case TIDINGS_OP_SUBSCRIBERS_AMONG:
         bad_among(g, step);
         break;
-    case TIDINGS_OP_NOTICES_MARK:
+    case TIDINGS_OP_NOTIFICATIONS_MARK:
         generate_bad_mark(g, step);
         break;
     case TIDINGS_OP_SUBSCRIPTIONS:
-    case TIDINGS_OP_NOTICES:
+    case TIDINGS_OP_NOTIFICATIONS:
         generate_bad_page(g, step);
         break;
     default:

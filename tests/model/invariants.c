@@ -60,7 +60,8 @@ static void check_feed(struct check *check, const struct tidings_answer *answer)
     for (size_t i = 0; i < n; i++) {
         check_item(check, &rows[i], i);
         require(check, i == 0 || rows[i].post_id < rows[i - 1].post_id, "newest first", i);
-        require(check, rows[i].post_id <= answer->u.feed.as_of, "as_of covers all shown", i);
+        require(check, rows[i].post_id <= answer->u.feed.as_of.part[0], "as_of covers all shown",
+                i);
     }
     if (check->op->kind == TIDINGS_OP_AUTHOR_PAGE)
         require(check, n <= answer->u.feed.total, "total covers the page", n);
@@ -365,8 +366,8 @@ struct tidings_cursor answer_next(enum tidings_op_kind kind, const struct tiding
         return answer->u.readings.next;
     case TIDINGS_OP_SUBSCRIPTIONS:
         return answer->u.subscriptions.next;
-    case TIDINGS_OP_NOTICES:
-        return answer->u.notices.next;
+    case TIDINGS_OP_NOTIFICATIONS:
+        return answer->u.notifications.next;
     default:
         return (struct tidings_cursor){0, 0};
     }
@@ -377,16 +378,16 @@ bool answer_as_of(enum tidings_op_kind kind, const struct tidings_answer *answer
     switch (kind) {
     case TIDINGS_OP_AUTHOR_PAGE:
     case TIDINGS_OP_INBOX:
-        *as_of = answer->u.feed.as_of;
+        *as_of = answer->u.feed.as_of.part[0];
         return true;
     case TIDINGS_OP_BADGE:
-        *as_of = answer->u.badge.as_of;
+        *as_of = answer->u.badge.as_of.part[0];
         return true;
     case TIDINGS_OP_UNREAD:
-        *as_of = answer->u.unread.as_of;
+        *as_of = answer->u.unread.as_of.part[0];
         return true;
-    case TIDINGS_OP_NOTICES:
-        *as_of = answer->u.notices.as_of;
+    case TIDINGS_OP_NOTIFICATIONS:
+        *as_of = answer->u.notifications.as_of.part[0];
         return true;
     default:
         return false;

@@ -92,12 +92,12 @@ static void check_subscriptions(struct check *check, const struct tidings_answer
     }
 }
 
-static void check_notices(struct check *check, const struct tidings_answer *answer)
+static void check_notifications(struct check *check, const struct tidings_answer *answer)
 {
-    const struct tidings_notice *rows = answer->u.notices.rows;
+    const struct tidings_notification *rows = answer->u.notifications.rows;
     const struct tidings_page *page = &check->op->u.page;
-    struct tidings_cursor next = answer->u.notices.next;
-    size_t n = answer->u.notices.n;
+    struct tidings_cursor next = answer->u.notifications.next;
+    size_t n = answer->u.notifications.n;
     uint64_t unread = 0;
 
     require_page(check, page, n, next);
@@ -105,12 +105,13 @@ static void check_notices(struct check *check, const struct tidings_answer *answ
         require_text(check, rows[i].story_title, "story_title is text", i);
         require_text(check, rows[i].scene_title, "scene_title is text", i);
         require(check, i == 0 || rows[i].id < rows[i - 1].id, "newest first", i);
-        require(check, rows[i].id <= answer->u.notices.as_of, "as_of covers all shown", i);
+        require(check, rows[i].id <= answer->u.notifications.as_of.part[0],
+                "as_of covers all shown", i);
         unread += !rows[i].is_read;
     }
-    require(check, unread <= answer->u.notices.unread, "unread covers the page", n);
+    require(check, unread <= answer->u.notifications.unread, "unread covers the page", n);
     if (page->after.a == 0 && page->after.b == 0 && next.a == 0 && next.b == 0)
-        require(check, unread == answer->u.notices.unread, "unread is what is unread", n);
+        require(check, unread == answer->u.notifications.unread, "unread is what is unread", n);
 }
 
 void check_story(struct check *check, const struct tidings_answer *answer)
@@ -143,8 +144,8 @@ void check_story(struct check *check, const struct tidings_answer *answer)
     case TIDINGS_OP_SUBSCRIBERS:
         check_users(check, &check->op->u.scenes.page, answer);
         break;
-    case TIDINGS_OP_NOTICES:
-        check_notices(check, answer);
+    case TIDINGS_OP_NOTIFICATIONS:
+        check_notifications(check, answer);
         break;
     default:
         break;

@@ -8,8 +8,8 @@
 bool model_op_writes(enum tidings_op_kind kind)
 {
     switch (kind) {
-#define X(name, writes, args, answer) \
-    case TIDINGS_OP_##name:           \
+#define X(name, lower, writes, args, answer) \
+    case TIDINGS_OP_##name:                  \
         return writes;
         TIDINGS_OPS(X)
 #undef X

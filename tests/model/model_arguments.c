@@ -216,7 +216,7 @@ static const char *check_post_ids(const struct model *model, const struct tiding
 static const char *check_mark(const struct model *model, const struct tidings_op *op)
 {
     uint64_t author_id = op->u.mark.author_id;
-    uint64_t up_to = op->u.mark.up_to;
+    uint64_t up_to = op->u.mark.up_to.part[0];
     const char *field;
 
     if (op->kind == TIDINGS_OP_MARK_UNREAD)
@@ -308,7 +308,7 @@ static const char *check_hot(const struct model *model, const struct tidings_op 
 const char *model_check_arguments(const struct model *model, const struct tidings_op *op)
 {
     switch (op->kind) {
-#define X(name, writes, args, answer) case TIDINGS_OP_##name:
+#define X(name, lower, writes, args, answer) case TIDINGS_OP_##name:
         TIDINGS_OPS(X)
 #undef X
         break;
@@ -390,8 +390,8 @@ const char *model_check_arguments(const struct model *model, const struct tiding
     case TIDINGS_OP_SUBSCRIBERS_AMONG:
     case TIDINGS_OP_PREFERENCES:
     case TIDINGS_OP_PREFERENCES_SET:
-    case TIDINGS_OP_NOTICES:
-    case TIDINGS_OP_NOTICES_MARK:
+    case TIDINGS_OP_NOTIFICATIONS:
+    case TIDINGS_OP_NOTIFICATIONS_MARK:
         return model_story_check(model, op);
     /* Not asked for here. */
     case TIDINGS_OP_WEBHOOK_SET:

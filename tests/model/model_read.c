@@ -305,7 +305,7 @@ void model_read(struct model *model, const struct model_call *call, int64_t t,
     case TIDINGS_OP_SUBSCRIBERS:
     case TIDINGS_OP_SUBSCRIBERS_AMONG:
     case TIDINGS_OP_PREFERENCES:
-    case TIDINGS_OP_NOTICES:
+    case TIDINGS_OP_NOTIFICATIONS:
         model_story_read(model, call, answer);
         return;
     default:

@@ -41,7 +41,7 @@ void model_story_answer_release(struct model_story_answer *answer)
     free(answer->scenes);
     free(answer->readings);
     free(answer->subscriptions);
-    free(answer->notices);
+    free(answer->notifications);
 }
 
 struct model_scene *model_scene(const struct model *model, uint64_t id)
@@ -405,7 +405,7 @@ bool model_notice_stands(const struct model *model, const struct model_told *tol
     return !scene->deleted && !model_post(model, scene->story_id)->deleted;
 }
 
-uint64_t model_notices_unread(struct model *model, uint64_t user_id)
+uint64_t model_notifications_unread(struct model *model, uint64_t user_id)
 {
     const struct model_reader *reader = model_reader(model, user_id);
     uint64_t n = 0;
@@ -433,8 +433,8 @@ static bool mark_told(const struct model *model, struct model_told *told)
     return true;
 }
 
-static bool notices_mark(struct model *model, const struct tidings_op *op,
-                         struct model_answer *answer)
+static bool notifications_mark(struct model *model, const struct tidings_op *op,
+                               struct model_answer *answer)
 {
     struct model_reader *reader = model_reader(model, op->user_id);
     const uint64_t *ids = op->u.mark.post_ids;
@@ -448,10 +448,10 @@ static bool notices_mark(struct model *model, const struct tidings_op *op,
     for (size_t i = 0; ids != NULL && i < op->u.mark.n_post_ids; i++)
         answer->marked += mark_told(model, find_told(model, reader, ids[i]));
     for (size_t i = 0; ids == NULL && i < reader->n_told; i++) {
-        if (model->stories.scenes[reader->told[i].scene].id <= op->u.mark.up_to)
+        if (model->stories.scenes[reader->told[i].scene].id <= op->u.mark.up_to.part[0])
             answer->marked += mark_told(model, &reader->told[i]);
     }
-    answer->story.unread = model_notices_unread(model, op->user_id);
+    answer->story.unread = model_notifications_unread(model, op->user_id);
     return true;
 }
 
@@ -477,8 +477,8 @@ bool model_story_write(struct model *model, const struct model_call *call, int64
         return unsubscribe(model, op, t, answer);
     case TIDINGS_OP_PREFERENCES_SET:
         return preferences_set(model, op, t, answer);
-    case TIDINGS_OP_NOTICES_MARK:
-        return notices_mark(model, op, answer);
+    case TIDINGS_OP_NOTIFICATIONS_MARK:
+        return notifications_mark(model, op, answer);
     default:
         abort();
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The part of the model that knows stories: scenes, where readers stopped, subscriptions and
- * notices. As everywhere in the model nothing is derived before it is asked for: all positions that
+ * notifications. As everywhere in the model nothing is derived before it is asked for: all positions that
  * devices ever sent are kept, and so is everybody who was told of a scene.
  */
 #ifndef TIDINGS_TESTS_MODEL_STORY_H
@@ -92,7 +92,7 @@ struct model_story_answer {
     bool subscribed;
     struct tidings_subscription_row *subscriptions;
     bool story_updates;
-    struct tidings_notice *notices;
+    struct tidings_notification *notifications;
     uint64_t unread;
 };
 
@@ -129,7 +129,7 @@ bool model_stopped_at(const struct model_reader *reader, uint64_t story_id,
 uint64_t model_changed_at(const struct model_reader *reader, uint64_t story_id);
 /* Can the notice be seen: neither the scene nor its story is deleted? */
 bool model_notice_stands(const struct model *model, const struct model_told *told);
-uint64_t model_notices_unread(struct model *model, uint64_t user_id);
+uint64_t model_notifications_unread(struct model *model, uint64_t user_id);
 /* The scene as its own answer shows it. */
 struct tidings_scene model_show_scene(const struct model_scene *scene);
 /* The story, or the scene, if it is there and not deleted; otherwise NULL and the error in the

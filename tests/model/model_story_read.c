@@ -174,13 +174,14 @@ static void subscribers_among(struct model *model, const struct tidings_op *op,
     }
 }
 
-static void notices(struct model *model, const struct model_call *call, struct model_answer *answer)
+static void notifications(struct model *model, const struct model_call *call,
+                          struct model_answer *answer)
 {
     const struct model_reader *reader = model_reader(model, call->op->user_id);
     size_t limit = model_page_limit(model, &call->op->u.page);
 
-    answer->story.unread = model_notices_unread(model, call->op->user_id);
-    answer->story.notices = model_room(NULL, limit, sizeof *answer->story.notices);
+    answer->story.unread = model_notifications_unread(model, call->op->user_id);
+    answer->story.notifications = model_room(NULL, limit, sizeof *answer->story.notifications);
     for (size_t i = reader->n_told; i-- > 0;) {
         const struct model_told *told = &reader->told[i];
         const struct model_scene *it = &model->stories.scenes[told->scene];
@@ -188,10 +189,10 @@ static void notices(struct model *model, const struct model_call *call, struct m
         if (!model_notice_stands(model, told) || (call->after.a != 0 && it->id >= call->after.a))
             continue;
         if (answer->n == limit) {
-            answer->next.a = answer->story.notices[limit - 1].id;
+            answer->next.a = answer->story.notifications[limit - 1].id;
             return;
         }
-        answer->story.notices[answer->n++] = (struct tidings_notice){
+        answer->story.notifications[answer->n++] = (struct tidings_notification){
             .id = it->id,
             .story_id = it->story_id,
             .author_id = it->author_id,
@@ -230,8 +231,8 @@ void model_story_read(struct model *model, const struct model_call *call,
     case TIDINGS_OP_PREFERENCES:
         answer->story.story_updates = !model_reader(model, op->user_id)->quiet;
         return;
-    case TIDINGS_OP_NOTICES:
-        notices(model, call, answer);
+    case TIDINGS_OP_NOTIFICATIONS:
+        notifications(model, call, answer);
         return;
     default:
         abort();
@@ -315,11 +316,11 @@ static const char *check_among(const struct tidings_op *op)
     return NULL;
 }
 
-static const char *check_notices_mark(const struct model *model, const struct tidings_op *op)
+static const char *check_notifications_mark(const struct model *model, const struct tidings_op *op)
 {
     const uint64_t *ids = op->u.mark.post_ids;
     size_t n = op->u.mark.n_post_ids;
-    uint64_t up_to = op->u.mark.up_to;
+    uint64_t up_to = op->u.mark.up_to.part[0];
 
     if (op->u.mark.author_id != 0)
         return "author_id";
@@ -365,10 +366,10 @@ const char *model_story_check(const struct model *model, const struct tidings_op
         return !id_ok(op->u.post.post_id) ? "story_id" : NULL;
     case TIDINGS_OP_SUBSCRIBERS_AMONG:
         return check_among(op);
-    case TIDINGS_OP_NOTICES_MARK:
-        return check_notices_mark(model, op);
+    case TIDINGS_OP_NOTIFICATIONS_MARK:
+        return check_notifications_mark(model, op);
     case TIDINGS_OP_SUBSCRIPTIONS:
-    case TIDINGS_OP_NOTICES:
+    case TIDINGS_OP_NOTIFICATIONS:
         return model_check_page(model, &op->u.page);
     case TIDINGS_OP_PREFERENCES_SET:
     case TIDINGS_OP_PREFERENCES:

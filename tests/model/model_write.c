@@ -385,7 +385,7 @@ static bool mark_up_to(struct model *model, const struct tidings_op *op, int64_t
         const struct model_post *post = &model->posts[i];
         struct model_cell *cell = &user->cells[i];
 
-        if (post->id > op->u.mark.up_to || (author_id != 0 && post->author_id != author_id))
+        if (post->id > op->u.mark.up_to.part[0] || (author_id != 0 && post->author_id != author_id))
             continue;
         if (!cell->delivered || cell->is_read || post->deleted)
             continue;
@@ -469,7 +469,7 @@ bool model_write(struct model *model, const struct model_call *call, int64_t t,
     case TIDINGS_OP_SUBSCRIBE:
     case TIDINGS_OP_UNSUBSCRIBE:
     case TIDINGS_OP_PREFERENCES_SET:
-    case TIDINGS_OP_NOTICES_MARK:
+    case TIDINGS_OP_NOTIFICATIONS_MARK:
         return model_story_write(model, call, t, answer);
     default:
         abort();

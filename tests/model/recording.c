@@ -53,8 +53,8 @@ void *recording_room(struct recording *recording, size_t size)
 const char *op_name(enum tidings_op_kind kind)
 {
     switch (kind) {
-#define X(name, writes, args, answer) \
-    case TIDINGS_OP_##name:           \
+#define X(name, lower, writes, args, answer) \
+    case TIDINGS_OP_##name:                  \
         return #name;
         TIDINGS_OPS(X)
 #undef X
@@ -76,7 +76,7 @@ struct tidings_page *op_page(struct tidings_op *op)
     case TIDINGS_OP_HISTORY:
     case TIDINGS_OP_EVENTS:
     case TIDINGS_OP_SUBSCRIPTIONS:
-    case TIDINGS_OP_NOTICES:
+    case TIDINGS_OP_NOTIFICATIONS:
         return &op->u.page;
     case TIDINGS_OP_REACTORS:
     case TIDINGS_OP_REACTED:
@@ -314,8 +314,8 @@ static void arguments_report(struct report *report, const struct step *step)
     case TIDINGS_OP_SUBSCRIBERS_AMONG:
     case TIDINGS_OP_PREFERENCES:
     case TIDINGS_OP_PREFERENCES_SET:
-    case TIDINGS_OP_NOTICES:
-    case TIDINGS_OP_NOTICES_MARK:
+    case TIDINGS_OP_NOTIFICATIONS:
+    case TIDINGS_OP_NOTIFICATIONS_MARK:
         story_report(report, step);
         break;
     case TIDINGS_OP_REACT:

@@ -85,11 +85,11 @@ void story_report(struct report *report, const struct step *step)
     case TIDINGS_OP_PREFERENCES_SET:
         report_add(report, " story_updates=%d", op->u.preferences.story_updates);
         break;
-    case TIDINGS_OP_NOTICES_MARK:
+    case TIDINGS_OP_NOTIFICATIONS_MARK:
         mark_report(report, step);
         break;
     case TIDINGS_OP_SUBSCRIPTIONS:
-    case TIDINGS_OP_NOTICES:
+    case TIDINGS_OP_NOTIFICATIONS:
         page_report(report, step, &op->u.page);
         break;
     default:

@@ -129,8 +129,8 @@ bool render_answer(const struct tidings_once *once, const struct tidings_answer 
     case TIDINGS_OP_PREFERENCES_SET:
         n = line_of_preferences(line, a->u.preferences.story_updates);
         break;
-    case TIDINGS_OP_NOTICES_MARK:
-        n = line_of_mark(line, a->u.notices_mark.marked, a->u.notices_mark.unread);
+    case TIDINGS_OP_NOTIFICATIONS_MARK:
+        n = line_of_mark(line, a->u.notifications_mark.marked, a->u.notifications_mark.unread);
         break;
     default:
         break;
@@ -187,7 +187,7 @@ struct tidings_text model_render(const struct tidings_op *op, const struct model
     case TIDINGS_OP_PREFERENCES_SET:
         n = line_of_preferences(line, a->story.story_updates);
         break;
-    case TIDINGS_OP_NOTICES_MARK:
+    case TIDINGS_OP_NOTIFICATIONS_MARK:
         n = line_of_mark(line, a->marked, a->story.unread);
         break;
     default:

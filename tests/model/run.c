@@ -251,7 +251,7 @@ static bool fresh_as_of(struct run *run, const struct step *step, uint64_t *as_o
 
     if (!run_op(run, &op, (struct tidings_cursor){0, 0}))
         return false;
-    *as_of = run->answer.u.badge.as_of;
+    *as_of = run->answer.u.badge.as_of.part[0];
     return true;
 }
 
@@ -309,7 +309,7 @@ static bool resolve_mark(struct run *run, const struct step *step, struct tiding
             (*ids)[i] = run_ref_id(run, &step->posts[i]);
         op->u.mark.post_ids = *ids;
     }
-    return resolve_up_to(run, step, &op->u.mark.up_to);
+    return resolve_up_to(run, step, &op->u.mark.up_to.part[0]);
 }
 
 /* Where EVENTS goes on, for the engine and, as the number of events to pass over, for the model. */
@@ -378,7 +378,7 @@ static bool resolve(struct run *run, const struct step *step, struct tidings_op 
         return true;
     case TIDINGS_OP_MARK_READ:
     case TIDINGS_OP_MARK_UNREAD:
-    case TIDINGS_OP_NOTICES_MARK:
+    case TIDINGS_OP_NOTIFICATIONS_MARK:
         return resolve_mark(run, step, op, ids);
     default:
         resolve_interaction(run, step, op);

@@ -72,10 +72,10 @@ bool sweep_stories(struct sweep *sweep)
 
 /* ---- A reader ------------------------------------------------------------------------------ */
 
-/* The number of unread notices is that of the unread rows, in every answer on the way. */
-static bool sweep_notices(struct sweep *sweep, uint64_t viewer)
+/* The number of unread notifications is that of the unread rows, in every answer on the way. */
+static bool sweep_notifications(struct sweep *sweep, uint64_t viewer)
 {
-    struct tidings_op op = question(sweep, TIDINGS_OP_NOTICES, viewer);
+    struct tidings_op op = question(sweep, TIDINGS_OP_NOTIFICATIONS, viewer);
     struct tidings_cursor model_after = {0, 0};
     const struct tidings_answer *answer = &sweep->run->answer;
     uint64_t unread = 0;
@@ -84,15 +84,16 @@ static bool sweep_notices(struct sweep *sweep, uint64_t viewer)
     do {
         if (!run_op(sweep->run, &op, model_after))
             return false;
-        for (size_t i = 0; i < answer->u.notices.n; i++)
-            unread += !answer->u.notices.rows[i].is_read;
-        op.u.page.after = answer->u.notices.next;
+        for (size_t i = 0; i < answer->u.notifications.n; i++)
+            unread += !answer->u.notifications.rows[i].is_read;
+        op.u.page.after = answer->u.notifications.next;
         model_after = sweep->run->expected.next;
     } while (op.u.page.after.a != 0 || op.u.page.after.b != 0);
-    if (unread != answer->u.notices.unread)
+    if (unread != answer->u.notifications.unread)
         return run_fail(sweep->run,
-                        "user %" PRIu64 ": %" PRIu64 " unread notices, but %" PRIu64 " in the list",
-                        viewer, answer->u.notices.unread, unread);
+                        "user %" PRIu64 ": %" PRIu64 " unread notifications, but %" PRIu64
+                        " in the list",
+                        viewer, answer->u.notifications.unread, unread);
     return true;
 }
 
@@ -139,5 +140,5 @@ bool sweep_reader(struct sweep *sweep, uint64_t viewer)
     return page_through(sweep, question(sweep, TIDINGS_OP_READING, viewer), &n) &&
            sweep_list_version(sweep, viewer) && sweep_clients(sweep, viewer) &&
            page_through(sweep, question(sweep, TIDINGS_OP_SUBSCRIPTIONS, viewer), &n) &&
-           sweep_notices(sweep, viewer) && ask(sweep, &preferences);
+           sweep_notifications(sweep, viewer) && ask(sweep, &preferences);
 }

@@ -23,7 +23,7 @@ struct kept {
 static bool op_writes(enum tidings_op_kind kind)
 {
     static const bool writes[TIDINGS_OP_COUNT] = {
-#define X(name, writes, args, answer) [TIDINGS_OP_##name] = (writes),
+#define X(name, lower, writes, args, answer) [TIDINGS_OP_##name] = (writes),
         TIDINGS_OPS(X)
 #undef X
     };
@@ -34,7 +34,7 @@ static bool op_writes(enum tidings_op_kind kind)
 static bool has_arguments(const struct tidings_op *op, const char *member)
 {
     static const char *const members[TIDINGS_OP_COUNT] = {
-#define X(name, writes, args, answer) [TIDINGS_OP_##name] = #args,
+#define X(name, lower, writes, args, answer) [TIDINGS_OP_##name] = #args,
         TIDINGS_OPS(X)
 #undef X
     };

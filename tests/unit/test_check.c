@@ -125,7 +125,7 @@ static struct tidings_op good(enum tidings_op_kind kind)
     case TIDINGS_OP_SUBSCRIBERS_AMONG:
         op.u.among.author_id = 16;
         break;
-    case TIDINGS_OP_NOTICES_MARK:
+    case TIDINGS_OP_NOTIFICATIONS_MARK:
         op.u.mark.up_to = 16;
         break;
     case TIDINGS_OP_WEBHOOK_SET:
@@ -142,7 +142,7 @@ static struct tidings_op good(enum tidings_op_kind kind)
     case TIDINGS_OP_PREFERENCES:
     case TIDINGS_OP_READING:
     case TIDINGS_OP_SUBSCRIPTIONS:
-    case TIDINGS_OP_NOTICES:
+    case TIDINGS_OP_NOTIFICATIONS:
     case TIDINGS_OP_WEBHOOKS:
     case TIDINGS_OP_INBOX:
     case TIDINGS_OP_HISTORY:
@@ -172,7 +172,7 @@ static void assert_refused(struct tidings_op op, const char *expected)
 }
 
 static const enum tidings_op_kind all_kinds[] = {
-#define X(name, writes, args, answer) TIDINGS_OP_##name,
+#define X(name, lower, writes, args, answer) TIDINGS_OP_##name,
     TIDINGS_OPS(X)
 #undef X
 };

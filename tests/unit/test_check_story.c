@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The arguments of stories, reading positions, subscriptions and notices: what is just right, and just not. */
+/* The arguments of stories, reading positions, subscriptions and notifications: what is just right, and just not. */
 #include "domain/check.h"
 
 #include <stdlib.h>
@@ -256,11 +256,11 @@ static void only_a_delta_has_a_version(void **state)
 
 /* ---- Notices -------------------------------------------------------------------------------- */
 
-static void notices_are_marked_by_id_or_up_to_a_token(void **state)
+static void notifications_are_marked_by_id_or_up_to_a_token(void **state)
 {
     (void)state;
     uint64_t ids[] = {16, 32, 48, 64};
-    struct tidings_op op = {.kind = TIDINGS_OP_NOTICES_MARK, .user_id = 7};
+    struct tidings_op op = {.kind = TIDINGS_OP_NOTIFICATIONS_MARK, .user_id = 7};
     assert_field(&op, "ids");
     op.u.mark.post_ids = ids;
     assert_field(&op, "ids");
@@ -279,14 +279,14 @@ static void notices_are_marked_by_id_or_up_to_a_token(void **state)
     op.u.mark.up_to = TIDINGS_ID_MAX + 1;
     assert_field(&op, "up_to");
     op.u.mark.up_to = 16;
-    op.u.mark.author_id = 8; /* notices are not read by author */
+    op.u.mark.author_id = 8; /* notifications are not read by author */
     assert_field(&op, "author_id");
 }
 
 static void lists_of_ones_own_have_pages(void **state)
 {
     (void)state;
-    const enum tidings_op_kind kinds[] = {TIDINGS_OP_SUBSCRIPTIONS, TIDINGS_OP_NOTICES};
+    const enum tidings_op_kind kinds[] = {TIDINGS_OP_SUBSCRIPTIONS, TIDINGS_OP_NOTIFICATIONS};
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         struct tidings_op op = {.kind = kinds[i], .user_id = 7};
         assert_page(&op, &op.u.page);
@@ -333,7 +333,7 @@ int main(void)
         cmocka_unit_test_setup(a_position_has_a_story_and_a_time, set_up),
         cmocka_unit_test_setup(a_message_is_read_in_its_scene, set_up),
         cmocka_unit_test_setup(only_a_delta_has_a_version, set_up),
-        cmocka_unit_test_setup(notices_are_marked_by_id_or_up_to_a_token, set_up),
+        cmocka_unit_test_setup(notifications_are_marked_by_id_or_up_to_a_token, set_up),
         cmocka_unit_test_setup(lists_of_ones_own_have_pages, set_up),
         cmocka_unit_test_setup(subscribers_asked_about_ascend, set_up),
         cmocka_unit_test_setup(preferences_cannot_be_wrong, set_up),

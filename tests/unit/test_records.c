@@ -850,12 +850,12 @@ static void varints_of_every_length_come_back(void **state)
         for (int less = 0; less < 2; less++, value--) {
             uint8_t bytes[VARINT_MAX];
             size_t n = put_varint(bytes, value);
-            struct reader r = reader_of(bytes, n);
+            struct decoder r = decoder_of(bytes, n);
             assert_true(n <= VARINT_MAX);
             assert_int_equal(read_varint(&r), value);
             assert_false(r.bad);
-            assert_int_equal(reader_left(&r), 0);
-            r = reader_of(bytes, n - 1);
+            assert_int_equal(decoder_left(&r), 0);
+            r = decoder_of(bytes, n - 1);
             assert_int_equal(read_varint(&r), 0);
             assert_true(r.bad);
         }
@@ -866,7 +866,7 @@ static void a_reader_that_failed_stays_at_its_end(void **state)
 {
     (void)state;
     const uint8_t bytes[] = {1, 2, 3};
-    struct reader r = reader_of(bytes, sizeof bytes);
+    struct decoder r = decoder_of(bytes, sizeof bytes);
     assert_null(read_bytes(&r, 4));
     assert_int_equal(read_u8(&r), 0);
     assert_int_equal(read_varint(&r), 0);

@@ -412,7 +412,7 @@ static void changes_survive_and_nonsense_does_not(void **state)
     n += 5;
     struct change gone = {.table = TABLE_USER, .key = {2, {9, 9}}};
     size_t both = n + change_encode(&gone, bytes + n);
-    struct reader r = reader_of(bytes, both);
+    struct decoder r = decoder_of(bytes, both);
     assert_true(change_decode(&r, &back));
     assert_int_equal(back.table, TABLE_POST);
     assert_true(back.is_put);
@@ -426,13 +426,13 @@ static void changes_survive_and_nonsense_does_not(void **state)
     for (size_t cut = 1; cut < both; cut++) {
         if (cut == n)
             continue;
-        r = reader_of(bytes, cut);
+        r = decoder_of(bytes, cut);
         while (change_decode(&r, &back))
             ;
         assert_true(r.bad);
     }
     bytes[0] = 0xff; /* no such table */
-    r = reader_of(bytes, both);
+    r = decoder_of(bytes, both);
     assert_false(change_decode(&r, &back));
     assert_true(r.bad);
 }

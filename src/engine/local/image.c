@@ -133,7 +133,7 @@ static void end_transaction(struct replay *replay)
 
 static void apply_changes(struct replay *replay, struct bytes changes)
 {
-    struct reader r = reader_of(changes.p, changes.n);
+    struct decoder r = decoder_of(changes.p, changes.n);
     struct change change;
     while (change_decode(&r, &change)) {
         if (change.is_put)

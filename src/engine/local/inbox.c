@@ -32,7 +32,7 @@ uint64_t inbox_badge(struct view *view, uint64_t viewer)
 enum tidings_err answer_badge(struct view *view, struct reply *reply)
 {
     reply->answer->u.badge.total = inbox_badge(view, reply->op->user_id);
-    reply->answer->u.badge.as_of = view->last_id;
+    reply->answer->u.badge.as_of.part[0] = view->last_id;
     return TIDINGS_OK;
 }
 
@@ -66,7 +66,7 @@ enum tidings_err answer_unread(struct view *view, struct reply *reply)
     reply->answer->u.unread.rows = rows;
     reply->answer->u.unread.n = n;
     reply->answer->u.unread.total = total;
-    reply->answer->u.unread.as_of = view->last_id;
+    reply->answer->u.unread.as_of.part[0] = view->last_id;
     return TIDINGS_OK;
 }
 
@@ -103,7 +103,7 @@ static void fill_page(struct view *view, struct reply *reply, struct merge *merg
     uint32_t seq;
     uint64_t id, last = 0;
 
-    reply->answer->u.feed.as_of = view->last_id;
+    reply->answer->u.feed.as_of.part[0] = view->last_id;
     reply->answer->u.feed.rows =
         view_array(view, reply->arena, limit, sizeof *reply->answer->u.feed.rows);
     merge_begin(merge);

@@ -19,12 +19,12 @@ enum user_row {
     ROW_REACTED = 'v', /* + target and reaction, ~stamp: what the user reacted to, newest first */
     ROW_VOTE = 'w',    /* + ~target: the reactions to it */
 
-    ROW_LATEST = 'L',     /* + ~time, ~story: reading positions, latest first */
-    ROW_NOTICE_MAP = 'M', /* + story, chunk: 64 scenes' read state */
-    ROW_NOTICES = 'N',    /* + story: pair with a subscription, or scenes delivered */
-    ROW_POSITION = 'P',   /* + story: where the reader stopped */
-    ROW_SHELF = 'S',      /* counters and the like of what has to do with stories */
-    ROW_CHANGED = 'V',    /* + version, story: reading positions in the order of changing */
+    ROW_LATEST = 'L',           /* + ~time, ~story: reading positions, latest first */
+    ROW_NOTIFICATION_MAP = 'M', /* + story, chunk: 64 scenes' read state */
+    ROW_NOTIFICATIONS = 'N',    /* + story: pair with a subscription, or scenes delivered */
+    ROW_POSITION = 'P',         /* + story: where the reader stopped */
+    ROW_SHELF = 'S',            /* counters and the like of what has to do with stories */
+    ROW_CHANGED = 'V',          /* + version, story: reading positions in the order of changing */
 };
 
 /* Rows of one author in TABLE_AUTHOR; the same of a story's scenes in TABLE_STORY. */

@@ -188,7 +188,7 @@ static enum tidings_err read_applied(struct kv *kv)
     if (err)
         return err;
     if (kv_get(&txn, TABLE_META, &key, &value)) {
-        struct reader r = reader_of(value.p, value.n);
+        struct decoder r = decoder_of(value.p, value.n);
         kv->applied = read_u64(&r);
         if (value.n != APPLIED_BYTES)
             err = TIDINGS_CORRUPT;

@@ -16,8 +16,8 @@ const struct realm realm_scenes = {
     .mark = HEAD_STORY,
     .lists = TABLE_STORY,
     .followers = TABLE_SUBSCRIBER,
-    .inside = ROW_NOTICES,
-    .map = ROW_NOTICE_MAP,
+    .inside = ROW_NOTIFICATIONS,
+    .map = ROW_NOTIFICATION_MAP,
 };
 
 /* The last chunk of an author's list, written from the head in memory. */

@@ -29,7 +29,7 @@ struct newest load_newest(struct kv_txn *txn)
     /* Before the first change too there is a token that says "up to now". */
     if (!kv_get(txn, TABLE_META, &key, &value))
         return (struct newest){.id = ID_STEP};
-    struct reader r = reader_of(value.p, value.n);
+    struct decoder r = decoder_of(value.p, value.n);
     struct newest newest = {.id = read_id(&r)};
     newest.version = read_u64(&r);
     if (value.n != NEWEST_BYTES)

@@ -104,9 +104,9 @@ apply_fn apply_subscribe, apply_unsubscribe, apply_preferences_set;
 answer_fn answer_subscription, answer_subscriptions, answer_subscribers, answer_subscribers_among,
     answer_preferences;
 
-/* notice.c */
-apply_fn apply_notices_mark;
-answer_fn answer_notices, answer_notices_mark;
+/* notification.c */
+apply_fn apply_notifications_mark;
+answer_fn answer_notifications, answer_notifications_mark;
 
 /* webhook.c */
 apply_fn apply_webhook_set, apply_webhook_delete, apply_webhook_retry, apply_webhook_report;

@@ -71,7 +71,7 @@ static void print_event(FILE *to, const struct change *change)
 static bool print_record(void *ctx, const struct redo_record *record)
 {
     struct printing *printing = ctx;
-    struct reader r = reader_of(record->changes.p, record->changes.n);
+    struct decoder r = decoder_of(record->changes.p, record->changes.n);
     struct change change;
     size_t n = 0;
     while (change_decode(&r, &change))
@@ -80,7 +80,7 @@ static bool print_record(void *ctx, const struct redo_record *record)
     print_time(printing->to, record->time_ms);
     fprintf(printing->to, " %zu rows, %zu bytes%s\n", n, record->changes.n,
             r.bad ? ", not all of which can be read" : "");
-    r = reader_of(record->changes.p, record->changes.n);
+    r = decoder_of(record->changes.p, record->changes.n);
     while (change_decode(&r, &change)) {
         print_event(printing->to, &change);
         if (printing->rows)

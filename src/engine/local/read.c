@@ -202,7 +202,7 @@ static uint64_t mark_everything(struct view *view, uint64_t fan, uint64_t up_to)
 static enum tidings_err mark_up_to(struct view *view, struct tidings_call *call)
 {
     uint64_t fan = call->op->user_id, author = call->op->u.mark.author_id;
-    uint64_t up_to = call->op->u.mark.up_to;
+    uint64_t up_to = call->op->u.mark.up_to.part[0];
     /* Tokens come from answers, and none of those knows of anything newer than this. */
     if (up_to > view->before) {
         call->field = "up_to";

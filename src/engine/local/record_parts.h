@@ -11,16 +11,16 @@
 enum { VERSION_1 = 0x10, VERSION_MASK = 0xf0, FLAGS_MASK = 0x0f };
 
 /* The flags of a version 1 record; anything else makes the reader bad. */
-static inline uint8_t read_head(struct reader *r, uint8_t known_flags)
+static inline uint8_t read_head(struct decoder *r, uint8_t known_flags)
 {
     uint8_t head = read_u8(r);
     if ((head & VERSION_MASK) != VERSION_1 || (head & FLAGS_MASK & ~known_flags))
-        reader_fail(r);
+        decoder_fail(r);
     return head & FLAGS_MASK;
 }
 
 /* True if all went well and nothing is left over. */
-static inline bool read_end(const struct reader *r)
+static inline bool read_end(const struct decoder *r)
 {
     return !r->bad && r->at == r->end;
 }
@@ -49,12 +49,12 @@ static inline uint64_t gap_decode(uint64_t code)
     return value <= TIDINGS_ID_MAX >> shift ? value << shift : TIDINGS_ID_MAX + 1;
 }
 
-static inline struct bytes read_block(struct reader *r)
+static inline struct bytes read_block(struct decoder *r)
 {
     uint64_t n = read_varint(r);
-    const uint8_t *p = n <= reader_left(r) ? read_bytes(r, n) : NULL;
+    const uint8_t *p = n <= decoder_left(r) ? read_bytes(r, n) : NULL;
     if (!p)
-        reader_fail(r);
+        decoder_fail(r);
     return p ? (struct bytes){p, n} : (struct bytes){NULL, 0};
 }
 

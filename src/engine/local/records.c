@@ -22,7 +22,7 @@ size_t user_encode(const struct user_record *user, uint8_t to[USER_RECORD_MAX])
 
 bool user_decode(struct bytes from, struct user_record *user)
 {
-    struct reader r = reader_of(from.p, from.n);
+    struct decoder r = decoder_of(from.p, from.n);
     read_head(&r, 0);
 #define X(field) user->field = read_varint(&r);
     USER_FIELDS(X)
@@ -48,7 +48,7 @@ struct bytes profile_encode(const struct profile_record *profile, struct arena *
 
 bool profile_decode(struct bytes from, struct profile_record *profile)
 {
-    struct reader r = reader_of(from.p, from.n);
+    struct decoder r = decoder_of(from.p, from.n);
     read_head(&r, 0);
     profile->name = read_block(&r);
     profile->avatar = read_block(&r);
@@ -61,7 +61,7 @@ enum { PAIR_FOLLOWING = 1, PAIR_READS = 2, PAIR_PAUSED = 4 };
 enum { PAIR_FLAGS = PAIR_FOLLOWING | PAIR_READS | PAIR_PAUSED };
 
 /* Ranges as gap and length, each a varint; an open end is length 0. */
-static bool read_spans(struct reader *r, struct span *spans, size_t n)
+static bool read_spans(struct decoder *r, struct span *spans, size_t n)
 {
     uint64_t end = 0;
     for (size_t i = 0; i < n; i++) {
@@ -89,7 +89,7 @@ static size_t put_spans(uint8_t *to, const struct span *spans, size_t n)
     return used;
 }
 
-static void read_pair_counts(struct reader *r, struct pair *pair)
+static void read_pair_counts(struct decoder *r, struct pair *pair)
 {
     pair->settled = read_varint32(r);
     pair->reads_in = read_varint32(r);
@@ -97,12 +97,12 @@ static void read_pair_counts(struct reader *r, struct pair *pair)
     pair->reads_out = read_varint32(r);
     pair->dead_out = read_varint32(r);
     if (pair->dead_in > pair->reads_in || pair->dead_out > pair->reads_out)
-        reader_fail(r);
+        decoder_fail(r);
 }
 
 bool pair_decode(struct bytes from, struct arena *arena, struct pair *pair, uint32_t room)
 {
-    struct reader r = reader_of(from.p, from.n);
+    struct decoder r = decoder_of(from.p, from.n);
     uint8_t flags = read_head(&r, PAIR_FLAGS);
 
     pair->following = flags & PAIR_FOLLOWING;
@@ -114,7 +114,7 @@ bool pair_decode(struct bytes from, struct arena *arena, struct pair *pair, uint
         read_pair_counts(&r, pair);
     pair->n_spans = read_varint32(&r);
     /* A span takes two bytes at least: no count can make us allocate more than we were given. */
-    if (r.bad || pair->n_spans > reader_left(&r) / 2)
+    if (r.bad || pair->n_spans > decoder_left(&r) / 2)
         return false;
     pair->spans = pair->inline_spans;
     if ((uint64_t)pair->n_spans + room > PAIR_INLINE_SPANS) {
@@ -128,14 +128,14 @@ bool pair_decode(struct bytes from, struct arena *arena, struct pair *pair, uint
     if (open != pair->following || (pair->following && pair->paused) ||
         (ranked && !is_stamp(pair->rank)))
         return false;
-    pair->skips = (struct bytes){r.at, reader_left(&r)};
+    pair->skips = (struct bytes){r.at, decoder_left(&r)};
     return pair_has_reads(pair) == !!(flags & PAIR_READS) &&
            (pair_has_reads(pair) || !pair->skips.n);
 }
 
 bool pair_rank(struct bytes from, uint64_t *rank)
 {
-    struct reader r = reader_of(from.p, from.n);
+    struct decoder r = decoder_of(from.p, from.n);
     uint8_t flags = read_head(&r, PAIR_FLAGS);
     *rank = flags & (PAIR_FOLLOWING | PAIR_PAUSED) ? read_id(&r) : 0;
     return !r.bad;
@@ -165,7 +165,7 @@ bool pair_sum(struct bytes from, struct pair_sum *sum)
 {
     if (sum_simple(from, sum))
         return true;
-    struct reader r = reader_of(from.p, from.n);
+    struct decoder r = decoder_of(from.p, from.n);
     uint8_t flags = read_head(&r, PAIR_FLAGS);
     int64_t delivered = 0, end = 0;
     bool open = false;
@@ -177,7 +177,7 @@ bool pair_sum(struct bytes from, struct pair_sum *sum)
     for (uint32_t n = read_varint32(&r); n && !r.bad; n--) {
         int64_t start = end + read_varint32(&r), length = read_varint32(&r);
         if (open)
-            reader_fail(&r); /* nothing comes behind an open end */
+            decoder_fail(&r); /* nothing comes behind an open end */
         open = !length;
         end = start + length;
         delivered += open ? -start : length;
@@ -219,7 +219,7 @@ struct bytes pair_encode(const struct pair *pair, struct arena *arena)
 
 bool pair_skips(const struct pair *pair, struct skips *skips)
 {
-    struct reader r = reader_of(pair->skips.p, pair->skips.n);
+    struct decoder r = decoder_of(pair->skips.p, pair->skips.n);
     skips->n = 0;
     if (!pair->skips.n)
         return true;
@@ -270,7 +270,7 @@ static size_t put_stamps(uint8_t *to, uint64_t bits, const uint64_t *stamps)
     return n;
 }
 
-static void read_stamps(struct reader *r, uint64_t bits, uint64_t *stamps)
+static void read_stamps(struct decoder *r, uint64_t bits, uint64_t *stamps)
 {
     uint64_t stamp = 0;
     while (bits && !r->bad) {
@@ -278,7 +278,7 @@ static void read_stamps(struct reader *r, uint64_t bits, uint64_t *stamps)
         uint8_t run = code & RUN_LONG ? read_u8(r) : 1;
         stamp = code & RUN_DOWN ? stamp - gap : stamp + gap;
         if (!run || run > __builtin_popcountll(bits) || !is_stamp(stamp)) {
-            reader_fail(r);
+            decoder_fail(r);
             return;
         }
         for (; run; run--, bits &= bits - 1)
@@ -313,7 +313,7 @@ size_t readmap_encode(const struct readmap *map, uint8_t to[READMAP_RECORD_MAX])
 
 bool readmap_decode(struct bytes from, struct readmap *map)
 {
-    struct reader r = reader_of(from.p, from.n);
+    struct decoder r = decoder_of(from.p, from.n);
     uint8_t flags = read_head(&r, READMAP_ALL | READMAP_SOME | READMAP_LATE);
     map->read = read_u64(&r);
     map->history = flags & READMAP_ALL ? map->read : 0;
@@ -329,7 +329,7 @@ bool readmap_decode(struct bytes from, struct readmap *map)
 
 bool readmap_decode_bits(struct bytes from, uint64_t *read)
 {
-    struct reader r = reader_of(from.p, from.n);
+    struct decoder r = decoder_of(from.p, from.n);
     read_head(&r, READMAP_ALL | READMAP_SOME | READMAP_LATE);
     *read = read_u64(&r);
     return !r.bad;
@@ -350,7 +350,7 @@ static size_t put_entry(uint8_t *to, struct history_entry before, struct history
     return n + put_varint(to + n, gap_encode(entry.stamp - before.stamp));
 }
 
-static struct history_entry read_entry(struct reader *r, struct history_entry before)
+static struct history_entry read_entry(struct decoder *r, struct history_entry before)
 {
     uint64_t code = read_varint(r);
     struct history_entry entry = before;
@@ -363,7 +363,7 @@ static struct history_entry read_entry(struct reader *r, struct history_entry be
     }
     bool ascends = code & HISTORY_STAMP ? entry.stamp > before.stamp : entry.post > before.post;
     if (!ascends || !is_stamp(entry.stamp) || !is_stamp(entry.post))
-        reader_fail(r);
+        decoder_fail(r);
     return entry;
 }
 
@@ -391,7 +391,7 @@ size_t history_encode(const struct history_entry *entries, size_t n, uint8_t to[
 
 bool history_decode(struct bytes from, struct history_entry oldest, struct history_block *block)
 {
-    struct reader r = reader_of(from.p, from.n);
+    struct decoder r = decoder_of(from.p, from.n);
     read_head(&r, 0);
     block->n = read_u8(&r);
     block->at[0] = oldest;
@@ -428,7 +428,7 @@ struct bytes post_encode(const struct post_record *post, struct arena *arena)
 
 bool post_decode(struct bytes from, struct post_record *post)
 {
-    struct reader r = reader_of(from.p, from.n);
+    struct decoder r = decoder_of(from.p, from.n);
     post->deleted = read_head(&r, POST_DELETED) & POST_DELETED;
     uint8_t kind = read_u8(&r);
     post->kind = (enum tidings_post_kind)kind;
@@ -463,11 +463,11 @@ struct bytes once_encode(const struct once_record *once, struct arena *arena)
 
 bool once_decode(struct bytes from, struct once_record *once)
 {
-    struct reader r = reader_of(from.p, from.n);
+    struct decoder r = decoder_of(from.p, from.n);
     read_head(&r, 0);
     once->stamp = read_id(&r);
     once->fingerprint = read_bytes(&r, ONCE_BYTES);
-    once->answer = (struct bytes){r.at, reader_left(&r)};
+    once->answer = (struct bytes){r.at, decoder_left(&r)};
     return !r.bad && is_stamp(once->stamp);
 }
 
@@ -499,7 +499,7 @@ struct bytes webhook_encode(const struct webhook_record *webhook, struct arena *
 
 bool webhook_decode(struct bytes from, struct webhook_record *webhook)
 {
-    struct reader r = reader_of(from.p, from.n);
+    struct decoder r = decoder_of(from.p, from.n);
     webhook->disabled = read_head(&r, WEBHOOK_DISABLED) & WEBHOOK_DISABLED;
     webhook->generation = read_id(&r);
     webhook->created = read_id(&r);
@@ -549,7 +549,7 @@ size_t event_encode(const struct tidings_event *event, uint8_t to[EVENT_RECORD_M
 
 bool event_decode(struct bytes from, struct tidings_event *event)
 {
-    struct reader r = reader_of(from.p, from.n);
+    struct decoder r = decoder_of(from.p, from.n);
     uint8_t flags = read_head(&r, EVENT_POST | EVENT_REACTION);
     event->type = (enum tidings_event_type)read_u8(&r);
     event->actor_user_id = read_varint(&r);

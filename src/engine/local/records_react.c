@@ -4,11 +4,11 @@
 #include "engine/local/record_parts.h"
 #include "engine/local/records.h"
 
-static uint64_t read_count(struct reader *r)
+static uint64_t read_count(struct decoder *r)
 {
     uint64_t count = read_varint(r);
     if (count > HEAT_COUNT_MAX)
-        reader_fail(r);
+        decoder_fail(r);
     return count;
 }
 
@@ -53,7 +53,7 @@ static bool flags_agree(uint8_t flags)
 
 bool reaction_decode(struct bytes from, struct reaction_record *reaction)
 {
-    struct reader r = reader_of(from.p, from.n);
+    struct decoder r = decoder_of(from.p, from.n);
     uint8_t flags = read_head(&r, FLAGS_MASK);
     *reaction = (struct reaction_record){
         .target = flags & REACTION_TO_COMMENT ? TIDINGS_TARGET_COMMENT : TIDINGS_TARGET_POST};
@@ -62,7 +62,7 @@ bool reaction_decode(struct bytes from, struct reaction_record *reaction)
             continue;
         reaction->stamp[i] = read_id(&r);
         if (!is_stamp(reaction->stamp[i]))
-            reader_fail(&r);
+            decoder_fail(&r);
     }
     return read_end(&r) && flags_agree(flags);
 }
@@ -81,7 +81,7 @@ size_t counts_encode(const struct counts_record *counts, uint8_t to[COUNTS_RECOR
 
 bool counts_decode(struct bytes from, struct counts_record *counts)
 {
-    struct reader r = reader_of(from.p, from.n);
+    struct decoder r = decoder_of(from.p, from.n);
     read_head(&r, 0);
     counts->likes = read_count(&r);
     counts->favs = read_count(&r);
@@ -118,7 +118,7 @@ size_t comment_encode(const struct comment_record *comment, uint8_t to[COMMENT_R
 
 bool comment_decode(struct bytes from, struct comment_record *comment)
 {
-    struct reader r = reader_of(from.p, from.n);
+    struct decoder r = decoder_of(from.p, from.n);
     uint8_t flags = read_head(&r, FLAGS_MASK);
     comment->status = flags & COMMENT_DELETED  ? TIDINGS_COMMENT_DELETED
                       : flags & COMMENT_HIDDEN ? TIDINGS_COMMENT_HIDDEN
@@ -151,7 +151,7 @@ size_t rules_encode(const struct rules_record *rules, uint8_t to[RULES_RECORD_MA
 
 bool rules_decode(struct bytes from, struct rules_record *rules)
 {
-    struct reader r = reader_of(from.p, from.n);
+    struct decoder r = decoder_of(from.p, from.n);
     read_head(&r, 0);
     for (int i = 0; i < RULES; i++)
         rules->value[i] = read_varint(&r);

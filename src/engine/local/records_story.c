@@ -26,7 +26,7 @@ struct bytes scene_encode(const struct scene_record *scene, struct arena *arena)
 
 bool scene_decode(struct bytes from, struct scene_record *scene)
 {
-    struct reader r = reader_of(from.p, from.n);
+    struct decoder r = decoder_of(from.p, from.n);
     scene->deleted = read_head(&r, SCENE_DELETED) & SCENE_DELETED;
     scene->story = read_id(&r);
     scene->seq = read_varint32(&r);
@@ -62,12 +62,12 @@ struct bytes messages_encode(const struct tidings_message *messages, size_t n, s
 bool messages_decode(struct bytes from, struct arena *arena, struct tidings_message **messages,
                      size_t *n)
 {
-    struct reader r = reader_of(from.p, from.n);
+    struct decoder r = decoder_of(from.p, from.n);
     read_head(&r, 0);
     uint64_t count = read_varint(&r);
     /* Each takes an id, a length and a byte of text at least: no count can make us allocate much
      * more than we were given. */
-    if (r.bad || !count || count > reader_left(&r) / (ID_BYTES + 2))
+    if (r.bad || !count || count > decoder_left(&r) / (ID_BYTES + 2))
         return false;
     struct tidings_message *found = arena_array(arena, count, sizeof *found);
     if (!found)
@@ -98,7 +98,7 @@ size_t shelf_encode(const struct shelf_record *shelf, uint8_t to[SHELF_RECORD_MA
 
 bool shelf_decode(struct bytes from, struct shelf_record *shelf)
 {
-    struct reader r = reader_of(from.p, from.n);
+    struct decoder r = decoder_of(from.p, from.n);
     read_head(&r, 0);
 #define X(field) shelf->field = read_varint(&r);
     SHELF_FIELDS(X)
@@ -124,17 +124,17 @@ size_t position_encode(const struct position_record *position, uint8_t to[POSITI
 }
 
 /* A time, or 0. Times are no larger than ids, so that they fit keys. */
-static int64_t read_time(struct reader *r)
+static int64_t read_time(struct decoder *r)
 {
     uint64_t time = read_varint(r);
     if (time > TIDINGS_ID_MAX)
-        reader_fail(r);
+        decoder_fail(r);
     return r->bad ? 0 : (int64_t)time;
 }
 
 bool position_decode(struct bytes from, struct position_record *position)
 {
-    struct reader r = reader_of(from.p, from.n);
+    struct decoder r = decoder_of(from.p, from.n);
     struct reading *reading = &position->reading;
     read_head(&r, 0);
     reading->read_at = read_time(&r);

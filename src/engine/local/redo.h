@@ -42,7 +42,7 @@ enum { CHANGE_HEAD_MAX = 2 + KEY_MAX + VARINT_MAX };
 size_t change_encode(const struct change *change, uint8_t to[CHANGE_HEAD_MAX]);
 
 /* The next change; false at the end, or with r->bad set where the bytes are not one. */
-bool change_decode(struct reader *r, struct change *change);
+bool change_decode(struct decoder *r, struct change *change);
 
 /* ---- Reading -------------------------------------------------------------------------------- */
 

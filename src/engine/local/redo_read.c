@@ -20,15 +20,15 @@ size_t change_encode(const struct change *change, uint8_t to[CHANGE_HEAD_MAX])
     return change->is_put ? n + put_varint(to + n, change->value.n) : n;
 }
 
-bool change_decode(struct reader *r, struct change *change)
+bool change_decode(struct decoder *r, struct change *change)
 {
-    if (!reader_left(r))
+    if (!decoder_left(r))
         return false;
     uint8_t head = read_u8(r);
     *change = (struct change){.table = head >> 1, .is_put = head & 1};
     change->key.n = read_u8(r);
     if (change->table >= TABLE_COUNT || change->key.n > KEY_MAX) {
-        reader_fail(r);
+        decoder_fail(r);
         return false;
     }
     const uint8_t *key = read_bytes(r, change->key.n);
@@ -60,12 +60,12 @@ static enum tidings_err header_decode(struct redo_scan *scan, struct bytes segme
     const uint8_t *from = segment.p;
     if (segment.n < REDO_HEADER_BYTES)
         return TIDINGS_CORRUPT;
-    struct reader magic = reader_of(from, 8);
+    struct decoder magic = decoder_of(from, 8);
     if (read_u64(&magic) != REDO_MAGIC)
         return TIDINGS_CORRUPT;
     if (get_u32(from + 8) != REDO_FORMAT)
         return TIDINGS_VERSION;
-    struct reader r = reader_of(from + 16, 8);
+    struct decoder r = decoder_of(from + 16, 8);
     header->salt = get_u32(from + 12);
     header->first = read_u64(&r);
     memcpy(header->id, from + 24, REDO_ID_BYTES);
@@ -105,7 +105,7 @@ static bool record_at(struct bytes segment, size_t at, uint32_t salt, struct red
     size_t n = get_u32(head);
     if (!n || n > segment.n - at - RECORD_HEAD_BYTES)
         return false;
-    struct reader r = reader_of(head + 8, RECORD_HEAD_BYTES - 8);
+    struct decoder r = decoder_of(head + 8, RECORD_HEAD_BYTES - 8);
     record->number = read_u64(&r);
     record->synced = read_u64(&r);
     record->time_ms = (int64_t)read_u64(&r);
@@ -122,7 +122,7 @@ static bool was_durable(struct bytes segment, size_t at, uint32_t salt, uint64_t
     enum { FAR = 1 << 24 };
     struct redo_record record;
     for (at += RECORD_ALIGN; at + RECORD_HEAD_BYTES <= segment.n; at += RECORD_ALIGN) {
-        struct reader r = reader_of(segment.p + at + 8, 16);
+        struct decoder r = decoder_of(segment.p + at + 8, 16);
         uint64_t later = read_u64(&r), synced = read_u64(&r);
         if (later <= number || later - number > FAR || synced < number || synced >= later)
             continue;

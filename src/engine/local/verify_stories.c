@@ -135,8 +135,8 @@ bool verify_story_row(struct check *check, uint64_t user, struct bytes key, stru
         size_t key_bytes; /* behind the row's letter */
     } rows[] = {
         {ROW_LATEST, 2 * ID_BYTES},
-        {ROW_NOTICE_MAP, ID_BYTES + 4},
-        {ROW_NOTICES, ID_BYTES},
+        {ROW_NOTIFICATION_MAP, ID_BYTES + 4},
+        {ROW_NOTIFICATIONS, ID_BYTES},
         {ROW_POSITION, ID_BYTES},
         {ROW_SHELF, 0},
         {ROW_CHANGED, 2 * ID_BYTES},
@@ -157,10 +157,10 @@ bool verify_story_row(struct check *check, uint64_t user, struct bytes key, stru
     case ROW_CHANGED:
         check_position_index(check, user, key, row == ROW_LATEST);
         break;
-    case ROW_NOTICE_MAP:
+    case ROW_NOTIFICATION_MAP:
         verify_readmap(check, user, key, value);
         break;
-    case ROW_NOTICES:
+    case ROW_NOTIFICATIONS:
         check_subscription(check, user, key);
         break;
     case ROW_POSITION:

@@ -89,7 +89,7 @@ static enum tidings_err mark_ids(struct view *view, struct tidings_call *call)
 
 static enum tidings_err mark_up_to(struct view *view, struct tidings_call *call)
 {
-    uint64_t up_to = call->op->u.mark.up_to, marked = 0;
+    uint64_t up_to = call->op->u.mark.up_to.part[0], marked = 0;
     struct tie *ties;
     /* Tokens come from answers, and none of those knows of anything newer than this. */
     if (up_to > view->before) {
@@ -107,25 +107,25 @@ static enum tidings_err mark_up_to(struct view *view, struct tidings_call *call)
     return TIDINGS_OK;
 }
 
-enum tidings_err apply_notices_mark(struct view *view, struct tidings_call *call)
+enum tidings_err apply_notifications_mark(struct view *view, struct tidings_call *call)
 {
     return call->op->u.mark.n_post_ids ? mark_ids(view, call) : mark_up_to(view, call);
 }
 
 /* ---- Answering ------------------------------------------------------------------------------ */
 
-enum tidings_err answer_notices_mark(struct view *view, struct reply *reply)
+enum tidings_err answer_notifications_mark(struct view *view, struct reply *reply)
 {
     uint64_t user = reply->op->user_id;
     struct tie_stored *stored;
     size_t n = scan_open(view, user, &stored);
-    reply->answer->u.notices_mark.marked = reply->call->result[RESULT_MARKED];
-    reply->answer->u.notices_mark.unread = count_unread(view, user, stored, n);
+    reply->answer->u.notifications_mark.marked = reply->call->result[RESULT_MARKED];
+    reply->answer->u.notifications_mark.unread = count_unread(view, user, stored, n);
     return TIDINGS_OK;
 }
 
-static void fill_notice(struct view *view, struct reply *reply, const struct tie *tie, uint32_t seq,
-                        uint64_t id)
+static void fill_notification(struct view *view, struct reply *reply, const struct tie *tie,
+                              uint32_t seq, uint64_t id)
 {
     struct post_record story;
     struct scene_record scene;
@@ -133,18 +133,19 @@ static void fill_notice(struct view *view, struct reply *reply, const struct tie
         view_corrupt(view);
         return;
     }
-    reply->answer->u.notices.rows[reply->answer->u.notices.n++] = (struct tidings_notice){
-        .id = id,
-        .story_id = tie->author,
-        .author_id = story.author,
-        .story_title = view_text(view, reply->arena, story.title),
-        .scene_title = view_text(view, reply->arena, scene.title),
-        .created_at = id_time_ms(id),
-        .is_read = tie_read_stamp(view, tie, seq) != 0,
-    };
+    reply->answer->u.notifications.rows[reply->answer->u.notifications.n++] =
+        (struct tidings_notification){
+            .id = id,
+            .story_id = tie->author,
+            .author_id = story.author,
+            .story_title = view_text(view, reply->arena, story.title),
+            .scene_title = view_text(view, reply->arena, scene.title),
+            .created_at = id_time_ms(id),
+            .is_read = tie_read_stamp(view, tie, seq) != 0,
+        };
 }
 
-enum tidings_err answer_notices(struct view *view, struct reply *reply)
+enum tidings_err answer_notifications(struct view *view, struct reply *reply)
 {
     struct merge merge = {
         .view = view,
@@ -160,18 +161,18 @@ enum tidings_err answer_notices(struct view *view, struct reply *reply)
     uint64_t id, last = 0;
 
     size_t n = scan_open(view, merge.viewer, &stored);
-    reply->answer->u.notices.unread = count_unread(view, merge.viewer, stored, n);
-    reply->answer->u.notices.as_of = view->last_id;
-    reply->answer->u.notices.rows =
-        view_array(view, reply->arena, limit, sizeof *reply->answer->u.notices.rows);
+    reply->answer->u.notifications.unread = count_unread(view, merge.viewer, stored, n);
+    reply->answer->u.notifications.as_of.part[0] = view->last_id;
+    reply->answer->u.notifications.rows =
+        view_array(view, reply->arena, limit, sizeof *reply->answer->u.notifications.rows);
     merge_add_all(&merge, stored, n, reply->op->u.page.after.a);
     merge_begin(&merge);
     while (!view_failed(view) && merge_next(&merge, &tie, &seq, &id)) {
-        if (reply->answer->u.notices.n == limit) {
-            reply->answer->u.notices.next.a = last;
+        if (reply->answer->u.notifications.n == limit) {
+            reply->answer->u.notifications.next.a = last;
             break;
         }
-        fill_notice(view, reply, tie, seq, id);
+        fill_notification(view, reply, tie, seq, id);
         last = id;
     }
     return TIDINGS_OK;
