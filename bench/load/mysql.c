@@ -90,12 +90,12 @@ static bool build(const struct target *target, const struct step *step, struct b
 
 /* ---- Reading -------------------------------------------------------------------------------- */
 
-struct decoder {
+struct reader {
     const unsigned char *at, *end;
 };
 
 /* The body of the next packet; false if it is not whole yet. */
-static bool next(struct decoder *reader, const unsigned char **body, size_t *n)
+static bool next(struct reader *reader, const unsigned char **body, size_t *n)
 {
     if (reader->end - reader->at < HEAD)
         return false;
@@ -113,7 +113,7 @@ static bool is_eof(const unsigned char *body, size_t n)
 }
 
 /* Skips packets up to the end of a list; its flags. */
-static bool skip_list(struct decoder *reader, unsigned *flags)
+static bool skip_list(struct reader *reader, unsigned *flags)
 {
     const unsigned char *body;
     size_t n;
@@ -126,7 +126,7 @@ static bool skip_list(struct decoder *reader, unsigned *flags)
 }
 
 /* One result: an OK, an error, or columns and rows. 1 more follow, 0 it was the last, -1 not whole. */
-static int skip_result(struct decoder *reader, int *status)
+static int skip_result(struct reader *reader, int *status)
 {
     const unsigned char *body;
     unsigned flags = 0;
@@ -146,7 +146,7 @@ static int skip_result(struct decoder *reader, int *status)
 
 static ssize_t parse(const char *bytes, size_t n, struct reply *reply)
 {
-    struct decoder reader = {(const unsigned char *)bytes, (const unsigned char *)bytes + n};
+    struct reader reader = {(const unsigned char *)bytes, (const unsigned char *)bytes + n};
     int more;
     reply->status = 200;
     reply->body = bytes;
