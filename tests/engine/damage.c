@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "engine/harness.h"
-#include "engine/local/journal.h"
+#include "engine/local/rows/journal.h"
 
 static uint8_t memory[1 << 20];
 

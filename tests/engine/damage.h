@@ -4,9 +4,9 @@
 #ifndef TESTS_ENGINE_DAMAGE_H
 #define TESTS_ENGINE_DAMAGE_H
 
-#include "engine/local/keys.h"
-#include "engine/local/kv.h"
-#include "engine/local/records.h"
+#include "engine/local/rows/keys.h"
+#include "engine/local/storage/kv.h"
+#include "engine/records/records.h"
 
 /* A row's value, copied; {NULL, 0} if there is no such row. Valid until the next call. */
 struct bytes row_get(enum table table, struct key key);

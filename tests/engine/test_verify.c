@@ -8,7 +8,7 @@
 
 #include "engine/damage.h"
 #include "engine/harness.h"
-#include "engine/local/store.h"
+#include "engine/local/storage/store.h"
 
 enum { ANN = 1, BOB, CID, DAN, EVE, FAY, USERS = FAY };
 enum { POSTS = 150 };

@@ -7,7 +7,7 @@
 
 #include "engine/damage.h"
 #include "engine/harness.h"
-#include "engine/local/records_story.h"
+#include "engine/records/stories.h"
 
 enum { ANN = 1, BOB, CID, DAN, EVE, USERS = EVE };
 enum { SCENES = 70 };

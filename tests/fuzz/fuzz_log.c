@@ -4,12 +4,12 @@
  * make the checksums right first, so that what lies behind them is reached. No record is visited twice or out of
  * order, and every change of one is within it.
  */
-// sources: src/engine/local/redo_read.c src/engine/local/files.c src/base/crc32c.c
+// sources: src/engine/local/storage/redo_read.c src/engine/local/storage/files.c src/base/crc32c.c
 // libs: -lpthread
 #include <stdlib.h>
 
 #include "base/crc32c.h"
-#include "engine/local/redo_bytes.h"
+#include "engine/local/storage/redo_bytes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -13,9 +13,9 @@
 
 #include "base/bytes.h"
 #include "domain/heat.h"
-#include "engine/local/keys.h"
-#include "engine/local/records.h"
-#include "engine/local/records_story.h"
+#include "engine/local/rows/keys.h"
+#include "engine/records/records.h"
+#include "engine/records/stories.h"
 
 #define MUST(condition)                                                                    \
     do {                                                                                   \

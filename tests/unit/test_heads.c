@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/local/heads.h"
+#include "engine/local/memory/heads.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Which base images are kept, and how much of the log, over years. */
 #include <string.h>
 
-#include "engine/local/store.h"
+#include "engine/local/storage/store.h"
 #include "unit/test.h"
 
 enum { BASES_MOST = 64 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/local/recent.h"
+#include "engine/local/memory/recent.h"
 
 #include <string.h>
 
-#include "engine/local/tie.h"
+#include "engine/inbox/tie.h"
 #include "unit/test.h"
 
 enum { FAN = 7, ROOM = 8 << 20 };

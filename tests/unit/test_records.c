@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Records to bytes and back, and what decoders make of bytes that are no records. */
-#include "engine/local/records.h"
+#include "engine/records/records.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/crc32c.h"
-#include "engine/local/redo_bytes.h"
+#include "engine/local/storage/redo_bytes.h"
 #include "unit/test.h"
 
 static char dir[256];

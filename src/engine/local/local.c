@@ -6,8 +6,8 @@
 #include <time.h>
 
 #include "domain/ids.h"
-#include "engine/local/ops.h"
-#include "engine/local/story.h"
+#include "engine/ops/ops.h"
+#include "engine/ops/story.h"
 
 enum { BUSY_RETRY_MS = 1000 };
 

@@ -16,8 +16,8 @@
 #include <pthread.h>
 
 #include "engine/engine.h"
-#include "engine/local/store.h"
-#include "engine/local/view.h"
+#include "engine/local/storage/store.h"
+#include "engine/view.h"
 
 /* What an operation takes for itself while it runs; a fan with very many ties takes the most. */
 #define SCRATCH_MEMORY_MAX ((size_t)1 << 30)

@@ -17,7 +17,7 @@
 #include "domain/check.h"
 #include "domain/ids.h"
 #include "engine/local/local.h"
-#include "engine/local/target.h"
+#include "engine/ops/target.h"
 
 enum { PIECE = 4096 };
 

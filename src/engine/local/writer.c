@@ -12,7 +12,7 @@
 #include "base/wait.h"
 #include "domain/ids.h"
 #include "engine/local/local.h"
-#include "engine/local/ops.h"
+#include "engine/ops/ops.h"
 
 enum { SWEEP_LEAST = 64, IDLE_SWEEP_MS = 1000, BATCH_BYTES = 16 << 20 };
 

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Backup and restore. Base images never change, and the log only grows, so reading both while a
+ * server writes is safe as long as nothing is removed meanwhile: see store_hold. The target is locked
+ * like a data directory in use, and its file `state` comes last: a backup without it is not complete.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/local/storage/store.h"
+
+/* What the server keeps beside our files: without it all cursors would be void. */
+static const char seal_key[] = "seal.key";
+
+struct place {
+    char dir[PATH_BYTES], log_dir[PATH_BYTES], base_dir[PATH_BYTES];
+};
+
+static bool place_of(const char *dir, struct place *place)
+{
+    snprintf(place->dir, sizeof place->dir, "%s", dir);
+    return path_join(place->log_dir, dir, "log") && path_join(place->base_dir, dir, "snapshots");
+}
+
+/* ---- The target ----------------------------------------------------------------------------- */
+
+/* Refuses a target that another process uses, or in which there is something: but for a lock file that
+ * somebody left, which says nothing. Somebody else's directory is left as it is. */
+static enum tidings_err check_target(const struct place *to, const char **message)
+{
+    if (store_is_locked(to->dir))
+        return store_fail(TIDINGS_LOCKED, message, "another process uses the target directory",
+                          false);
+    if (!dir_has_only(to->dir, "lock"))
+        return store_fail(TIDINGS_INVALID, message, "the target directory is not empty", false);
+    return TIDINGS_OK;
+}
+
+/* Once more with the lock: others may have been quicker. */
+static enum tidings_err fill_target(const struct place *to, const char **message)
+{
+    if (!dir_has_only(to->dir, "lock"))
+        return store_fail(TIDINGS_INVALID, message, "the target directory is not empty", false);
+    if (dir_make(to->log_dir) || dir_make(to->base_dir))
+        return store_fail(file_error(), message, "the target directory cannot be filled", true);
+    return TIDINGS_OK;
+}
+
+/* Makes the target, for this process alone until `lock` is closed; -1 on failure. */
+static enum tidings_err make_place(const char *dir, struct place *to, int *lock,
+                                   const char **message)
+{
+    *lock = -1;
+    if (!place_of(dir, to))
+        return store_fail(TIDINGS_INVALID, message, "the path of the target is too long", false);
+    if (dir_make(to->dir))
+        return store_fail(file_error(), message, "the target directory cannot be made", true);
+    enum tidings_err err = check_target(to, message);
+    if (!err)
+        err = store_lock(to->dir, lock, message);
+    if (!err)
+        err = fill_target(to, message);
+    if (err)
+        store_unlock(lock);
+    return err;
+}
+
+static enum tidings_err copy_seal_key(const char *from, const char *to)
+{
+    char old[PATH_BYTES], copy[PATH_BYTES];
+    struct stat stat;
+    if (!path_join(old, from, seal_key) || !path_join(copy, to, seal_key))
+        return TIDINGS_IO;
+    return lstat(old, &stat) ? TIDINGS_OK : file_copy(old, copy, 0, NULL, NULL);
+}
+
+/* Everything in the directory is in place: now it may be used. */
+static enum tidings_err finish_place(const struct place *to, const uint8_t *id,
+                                     const char **message)
+{
+    struct state state = {.boot = NO_BOOT};
+    memcpy(state.id, id, sizeof state.id);
+    if (dir_sync(to->log_dir) || dir_sync(to->base_dir) || state_write(to->dir, &state))
+        return store_fail(file_error(), message, "the target directory cannot be finished", true);
+    return TIDINGS_OK;
+}
+
+static enum tidings_err read_state(const char *dir, struct state *state, const char **message)
+{
+    bool found;
+    enum tidings_err err = state_read(dir, state, &found);
+    if (err == TIDINGS_VERSION)
+        return store_fail(err, message, "the source has a format that this version does not know",
+                          false);
+    if (err)
+        return store_fail(err, message, "the file `state` of the source cannot be read", false);
+    if (!found)
+        return store_fail(TIDINGS_NOT_FOUND, message,
+                          "the source is neither a data directory nor a complete backup", false);
+    return TIDINGS_OK;
+}
+
+/* ---- Backup --------------------------------------------------------------------------------- */
+
+struct copying {
+    const struct place *from, *to;
+    struct tidings_backup *backup;
+    struct progress progress;
+    uint64_t done;
+};
+
+static enum tidings_err copy_one(struct copying *copying, const char *from_dir, const char *to_dir,
+                                 const char *name, uint64_t n, uint32_t *crc)
+{
+    char from[PATH_BYTES], to[PATH_BYTES];
+    struct stat stat;
+    if (!path_join(from, from_dir, name) || !path_join(to, to_dir, name))
+        return TIDINGS_IO;
+    copying->progress.before = copying->done;
+    enum tidings_err err = file_copy(from, to, n, crc, &copying->progress);
+    if (!err && !lstat(to, &stat))
+        copying->done += (uint64_t)stat.st_size;
+    return err;
+}
+
+/* The newest base image that is whole; *number is where the log has to begin behind. */
+static enum tidings_err copy_base(struct copying *copying, uint64_t *number)
+{
+    struct base *bases;
+    size_t n;
+    enum tidings_err err = base_list(copying->from->base_dir, &bases, &n);
+    *number = 0;
+    while (!err && n-- && !*number) {
+        char name[BASE_NAME_BYTES], path[PATH_BYTES];
+        uint32_t crc = 0;
+        base_name(&bases[n], name);
+        err = copy_one(copying, copying->from->base_dir, copying->to->base_dir, name, 0, &crc);
+        if (!err && crc == bases[n].crc)
+            *number = bases[n].number;
+        else if (path_join(path, copying->to->base_dir, name))
+            unlink(path);
+    }
+    free(bases);
+    return err;
+}
+
+static bool go_on(void *ctx, const struct redo_record *record)
+{
+    (void)ctx;
+    (void)record;
+    return true;
+}
+
+/* The log behind the record as far as it goes now, to the end of a whole record: it may be growing. */
+static enum tidings_err copy_log(struct copying *copying, const uint8_t *id, uint64_t number,
+                                 const char **message)
+{
+    uint64_t *firsts;
+    size_t n;
+    if (redo_segments(copying->from->log_dir, &firsts, &n))
+        return store_fail(TIDINGS_IO, message, "the log cannot be read", true);
+    /* Of the last two, one at least has been begun. */
+    struct redo_scan scan = {.dir = copying->from->log_dir,
+                             .id = id,
+                             .after = n ? firsts[n > 1 ? n - 2 : 0] - 1 : 0,
+                             .visit = go_on};
+    enum tidings_err err = redo_scan(&scan);
+    if (err)
+        store_fail(err, message, scan.message, false);
+    for (size_t i = 0; i < n && !err; i++) {
+        char name[SEGMENT_NAME_BYTES];
+        if ((i + 1 < n && firsts[i + 1] <= number + 1) || firsts[i] > scan.end.segment)
+            continue;
+        segment_name(firsts[i], name);
+        err = copy_one(copying, copying->from->log_dir, copying->to->log_dir, name,
+                       firsts[i] == scan.end.segment ? scan.end.offset : 0, NULL);
+        if (err)
+            store_fail(err, message, "the backup cannot be written", true);
+    }
+    free(firsts);
+    return err;
+}
+
+/* Reads the log that was copied to its end. */
+static enum tidings_err look_through(struct copying *copying, const uint8_t *id, uint64_t number,
+                                     const char **message)
+{
+    struct redo_scan scan = {
+        .dir = copying->to->log_dir, .id = id, .after = number, .visit = go_on};
+    enum tidings_err err = redo_scan(&scan);
+    if (err)
+        return store_fail(err, message, scan.message, false);
+    copying->backup->batch = scan.end.number;
+    copying->backup->time_ms = scan.end.time_ms;
+    copying->backup->bytes = copying->done;
+    return TIDINGS_OK;
+}
+
+static uint64_t bytes_in(const char *dir)
+{
+    uint64_t sum = 0;
+    DIR *stream = opendir(dir);
+    if (!stream)
+        return 0;
+    for (struct dirent *entry; (entry = readdir(stream));) {
+        char path[PATH_BYTES];
+        struct stat stat;
+        if (path_join(path, dir, entry->d_name) && !lstat(path, &stat) && S_ISREG(stat.st_mode))
+            sum += (uint64_t)stat.st_size;
+    }
+    closedir(stream);
+    return sum;
+}
+
+static enum tidings_err copy_all(const struct place *from, const struct place *to,
+                                 const struct state *state, struct tidings_backup *backup,
+                                 const char **message)
+{
+    uint64_t number;
+    struct copying copying = {
+        .from = from,
+        .to = to,
+        .backup = backup,
+        .progress = {.to = backup->progress,
+                     .what = "copying",
+                     .total = bytes_in(from->base_dir) + bytes_in(from->log_dir)},
+    };
+    enum tidings_err err = copy_base(&copying, &number);
+    if (!err)
+        err = copy_seal_key(from->dir, to->dir);
+    if (err)
+        return store_fail(err, message, "the backup cannot be written", true);
+    err = copy_log(&copying, state->id, number, message);
+    if (err)
+        return err;
+    progress_end(&copying.progress);
+    err = look_through(&copying, state->id, number, message);
+    return err ? err : finish_place(to, state->id, message);
+}
+
+enum tidings_err tidings_backup_dir(const char *dir, struct tidings_backup *backup,
+                                    const char **message)
+{
+    struct place from, to;
+    struct state state;
+    int lock = -1;
+    if (!place_of(dir, &from))
+        return store_fail(TIDINGS_INVALID, message, "the path of the source is too long", false);
+    int held = store_hold(from.log_dir);
+    enum tidings_err err = read_state(from.dir, &state, message);
+    if (!err)
+        err = make_place(backup->dest, &to, &lock, message);
+    if (!err)
+        err = copy_all(&from, &to, &state, backup, message);
+    store_unlock(&lock);
+    store_unlock(&held);
+    return err;
+}
+
+/* ---- Restore -------------------------------------------------------------------------------- */
+
+/* The earliest moment is that of the oldest base image, unless the log goes back to the beginning. */
+static enum tidings_err check_moment(const struct place *from, int64_t until_ms,
+                                     const char **message)
+{
+    struct base *bases = NULL;
+    uint64_t *firsts = NULL;
+    size_t n_bases, n_firsts;
+    char text[128];
+    enum tidings_err err = base_list(from->base_dir, &bases, &n_bases);
+    if (!err)
+        err = redo_segments(from->log_dir, &firsts, &n_firsts);
+    if (err) {
+        free(bases);
+        return store_fail(err, message, "the source cannot be read", true);
+    }
+    bool from_the_beginning = !n_bases || (n_firsts && firsts[0] == 1);
+    int64_t earliest_ms = n_bases ? bases[0].time_ms : 0;
+    free(bases);
+    free(firsts);
+    if (from_the_beginning || until_ms >= earliest_ms)
+        return TIDINGS_OK;
+    snprintf(text, sizeof text,
+             "that moment is not kept any more: the earliest is %" PRId64 " (ms since 1970)",
+             earliest_ms);
+    return store_fail(TIDINGS_NOT_FOUND, message, text, false);
+}
+
+static enum tidings_err make_base(struct image_job *job, const struct place *to,
+                                  const char **message)
+{
+    char name[BASE_NAME_BYTES], final[PATH_BYTES];
+    enum tidings_err err = image_make(job);
+    if (err && job->message[0])
+        return store_fail(err, message, job->message, false);
+    if (err)
+        return store_fail(err, message, "the data cannot be restored", true);
+    base_name(&job->made, name);
+    if (!path_join(final, to->base_dir, name) || rename(job->path, final))
+        return store_fail(file_error(), message, "the data cannot be put into its place", true);
+    return TIDINGS_OK;
+}
+
+/* The data as they were, in their place; *restore says what they are. */
+static enum tidings_err restore_to(const struct place *from, const struct place *to,
+                                   struct state *state, struct tidings_restore *restore,
+                                   const char **message)
+{
+    char path[PATH_BYTES];
+    if (!path_join(path, to->base_dir, "unfinished"))
+        return store_fail(TIDINGS_INVALID, message, "the path of the target is too long", false);
+    struct image_job job = {
+        .log_dir = from->log_dir,
+        .base_dir = from->base_dir,
+        .id = state->id,
+        .path = path,
+        .map_bytes = SIZE_MAX / 4,
+        .number = UINT64_MAX,
+        .time_ms = restore->until_ms ? restore->until_ms : INT64_MAX,
+        .for_good = true,
+        .salvage = restore->salvage,
+        .progress = restore->progress,
+    };
+    enum tidings_err err = make_base(&job, to, message);
+    if (!err && copy_seal_key(from->dir, to->dir))
+        err = store_fail(file_error(), message, "seal.key cannot be copied", true);
+    restore->batch = job.made.number;
+    restore->time_ms = job.made.time_ms;
+    snprintf(restore->lost, sizeof restore->lost, "%s", job.message);
+    /* From here on it has a history of its own. */
+    if (!err && getrandom(state->id, sizeof state->id, 0) != sizeof state->id)
+        err = store_fail(TIDINGS_IO, message, "no random numbers", true);
+    return err ? err : finish_place(to, state->id, message);
+}
+
+enum tidings_err tidings_restore(struct tidings_restore *restore, const char **message)
+{
+    struct place from, to;
+    struct state state;
+    int lock = -1;
+    if (!place_of(restore->from, &from))
+        return store_fail(TIDINGS_INVALID, message, "the path of the source is too long", false);
+    int held = store_hold(from.log_dir);
+    enum tidings_err err = read_state(from.dir, &state, message);
+    if (!err)
+        err = check_moment(&from, restore->until_ms ? restore->until_ms : INT64_MAX, message);
+    if (!err)
+        err = make_place(restore->dir, &to, &lock, message);
+    if (!err)
+        err = restore_to(&from, &to, &state, restore, message);
+    store_unlock(&lock);
+    store_unlock(&held);
+    return err;
+}

@@ -1,0 +1,654 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * LMDB 0.9.24 as packaged asks for some care: no DUPSORT, MDB_NOTLS so that a reader may move
+ * between threads, one environment per file and process, no fork after open.
+ */
+#include "engine/local/storage/kv.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <lmdb.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "engine/local/rows/keys.h"
+#include "engine/local/storage/redo.h"
+
+enum {
+    READERS_SPARE = 8,
+    APPLIED_BYTES = 8,
+    DEPTH = 4,         /* pages that a row has above it and is on, in files of any size we know */
+    PAGES_COMMIT = 64, /* the lists of tables and of free pages */
+};
+
+#define MAP_LEAST  ((size_t)128 << 20)
+#define MAP_SPARE  ((uint64_t)64 << 20)
+#define ROOM_LEAST ((uint64_t)1 << 20)
+#define ROOM_MOST  ((uint64_t)64 << 20)
+
+/* One record of the log; see also the writer's batches. */
+#define CHANGES_MAX ((size_t)1 << 30)
+
+struct kv {
+    struct kv_options options;
+    MDB_env *env;
+    MDB_dbi dbi[TABLE_COUNT];
+    int fd;
+    size_t page_bytes;
+    size_t map_bytes;
+    uint64_t room;    /* bytes of the file that have a place on the disk */
+    uint64_t wanted;  /* bytes of the file that a transaction would have needed */
+    uint64_t used;    /* bytes of the file in use when the transaction began */
+    uint64_t applied; /* the newest batch in the file */
+    _Atomic uint64_t
+        bytes;          /* of the file, for whoever asks: LMDB would look into the map to know */
+    struct buf changes; /* of the transaction, for the log */
+};
+
+static enum tidings_err translate(int rc)
+{
+    switch (rc) {
+    case MDB_SUCCESS:
+        return TIDINGS_OK;
+    case MDB_MAP_FULL:
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+        return TIDINGS_NO_SPACE;
+    case ENOMEM:
+        return TIDINGS_NO_MEMORY;
+    case MDB_CORRUPTED:
+    case MDB_PAGE_NOTFOUND:
+    case MDB_INVALID:
+        return TIDINGS_CORRUPT;
+    case MDB_VERSION_MISMATCH:
+        return TIDINGS_VERSION;
+    default:
+        return TIDINGS_IO;
+    }
+}
+
+/* ---- Opening ------------------------------------------------------------------------------- */
+
+static int open_tables(struct kv *kv)
+{
+    static const char *const names[TABLE_COUNT] = {
+#define X(table, name, near) [TABLE_##table] = name,
+        KV_TABLES(X)
+#undef X
+    };
+    MDB_txn *txn;
+    int rc = mdb_txn_begin(kv->env, NULL, 0, &txn);
+    if (rc)
+        return rc;
+    for (int i = 0; i < TABLE_COUNT; i++) {
+        rc = mdb_dbi_open(txn, names[i], MDB_CREATE, &kv->dbi[i]);
+        if (rc) {
+            mdb_txn_abort(txn);
+            return rc;
+        }
+    }
+    return mdb_txn_commit(txn);
+}
+
+/*
+ * The file is as long as the map, so the map is not much larger than what is used: it begins with what
+ * is there, and doubles when it must.
+ */
+static size_t first_map(const struct kv_options *options)
+{
+    struct stat stat;
+    size_t size = MAP_LEAST;
+    if (!lstat(options->path, &stat))
+        while (size < (uint64_t)stat.st_size)
+            size *= 2;
+    return size < options->map_bytes ? size : options->map_bytes;
+}
+
+static int open_env(struct kv *kv)
+{
+    const struct kv_options *options = &kv->options;
+    unsigned flags = MDB_NOSUBDIR | MDB_NOTLS | MDB_NORDAHEAD | MDB_NOSYNC | MDB_WRITEMAP;
+    int rc = mdb_env_create(&kv->env);
+    kv->map_bytes = first_map(options);
+    if (!rc)
+        rc = mdb_env_set_mapsize(kv->env, kv->map_bytes);
+    if (!rc)
+        rc = mdb_env_set_maxdbs(kv->env, TABLE_COUNT);
+    if (!rc && options->readers)
+        rc = mdb_env_set_maxreaders(kv->env, options->readers + READERS_SPARE);
+    if (!rc)
+        rc =
+            mdb_env_open(kv->env, options->path, flags | (options->readers ? 0 : MDB_NOLOCK), 0600);
+    if (!rc)
+        rc = mdb_env_get_fd(kv->env, &kv->fd);
+    MDB_stat stat;
+    if (!rc)
+        rc = mdb_env_stat(kv->env, &stat);
+    if (!rc)
+        kv->page_bytes = stat.ms_psize;
+    int dead;
+    if (!rc && options->readers)
+        rc = mdb_reader_check(kv->env, &dead);
+    return rc;
+}
+
+static void measure(struct kv *kv)
+{
+    MDB_envinfo info;
+    mdb_env_info(kv->env, &info);
+    atomic_store(&kv->bytes, ((uint64_t)info.me_last_pgno + 1) * kv->page_bytes);
+}
+
+static int allocate(const struct kv *kv, uint64_t upto)
+{
+    int rc;
+    do
+        rc = posix_fallocate(kv->fd, (off_t)kv->room, (off_t)(upto - kv->room));
+    while (rc == EINTR);
+    return rc;
+}
+
+/* LMDB writes into the map: a page without room on the disk would be a signal, not an error. So room is taken
+ * before pages are, in steps. */
+static int take_room(struct kv *kv, uint64_t upto)
+{
+    uint64_t step = upto / 16 < ROOM_LEAST ? ROOM_LEAST : upto / 16;
+    step = step > ROOM_MOST ? ROOM_MOST : step;
+    if (upto <= kv->room)
+        return 0;
+    if (upto > kv->map_bytes) {
+        kv->wanted = upto;
+        return MDB_MAP_FULL;
+    }
+    uint64_t wanted = upto + step < kv->map_bytes ? upto + step : kv->map_bytes;
+    int rc = allocate(kv, wanted);
+    if (translate(rc) == TIDINGS_NO_SPACE) {
+        wanted = upto;
+        rc = allocate(kv, wanted);
+    }
+    if (!rc)
+        kv->room = wanted;
+    return rc;
+}
+
+static enum tidings_err read_applied(struct kv *kv)
+{
+    struct kv_txn txn;
+    struct key key = key_meta("applied");
+    struct bytes value;
+    enum tidings_err err = kv_begin(kv, &txn);
+    if (err)
+        return err;
+    if (kv_get(&txn, TABLE_META, &key, &value)) {
+        struct decoder r = decoder_of(value.p, value.n);
+        kv->applied = read_u64(&r);
+        if (value.n != APPLIED_BYTES)
+            err = TIDINGS_CORRUPT;
+    }
+    kv_abort(&txn);
+    return err;
+}
+
+enum tidings_err kv_open(const struct kv_options *options, struct kv **out, const char **message)
+{
+    struct kv *kv = calloc(1, sizeof *kv);
+    if (!kv) {
+        *message = "out of memory";
+        return TIDINGS_NO_MEMORY;
+    }
+    kv->options = *options;
+    buf_init(&kv->changes, CHANGES_MAX);
+    int rc = open_env(kv);
+    if (!rc) {
+        measure(kv);
+        rc = take_room(kv, kv_used_bytes(kv) + PAGES_COMMIT * kv->page_bytes);
+    }
+    if (!rc)
+        rc = open_tables(kv);
+    if (!rc)
+        measure(kv);
+    enum tidings_err err = translate(rc);
+    if (rc)
+        *message = mdb_strerror(rc);
+    if (!err) {
+        err = read_applied(kv);
+        *message = "it does not say which batch it goes to";
+    }
+    if (err) {
+        kv_close(kv);
+        return err;
+    }
+    *out = kv;
+    return TIDINGS_OK;
+}
+
+void kv_close(struct kv *kv)
+{
+    if (!kv)
+        return;
+    if (kv->env)
+        mdb_env_close(kv->env);
+    buf_release(&kv->changes);
+    free(kv);
+}
+
+bool kv_settle(struct kv *kv)
+{
+    return !mdb_env_sync(kv->env, 1) && !ftruncate(kv->fd, (off_t)kv_used_bytes(kv)) &&
+           !fsync(kv->fd);
+}
+
+void kv_log(struct kv *kv, struct redo *redo)
+{
+    kv->options.redo = redo;
+}
+
+uint64_t kv_applied(struct kv *kv)
+{
+    return kv->applied;
+}
+
+uint64_t kv_used_bytes(struct kv *kv)
+{
+    return atomic_load(&kv->bytes);
+}
+
+/* ---- Transactions -------------------------------------------------------------------------- */
+
+void kv_fail(struct kv_txn *txn, enum tidings_err err)
+{
+    if (!txn->err)
+        txn->err = err;
+}
+
+/* In a write transaction LMDB wants cursors closed before it ends; in a read transaction they
+ * outlive it and are renewed. */
+static void close_cursors(struct kv_txn *txn)
+{
+    for (int i = 0; i < TABLE_COUNT; i++) {
+        if (txn->getter[i])
+            mdb_cursor_close(txn->getter[i]);
+        if (txn->scanner[i])
+            mdb_cursor_close(txn->scanner[i]);
+        txn->getter[i] = txn->scanner[i] = NULL;
+    }
+}
+
+/* If LMDB fails to make a larger map, it has none any more, and the next reader gets a signal. So what can fail is
+ * tried before: the length of the file, and the address space. */
+static int can_map(const struct kv *kv, size_t size)
+{
+    if (ftruncate(kv->fd, (off_t)size))
+        return errno;
+    void *p = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return p == MAP_FAILED ? errno : munmap(p, size);
+}
+
+/* Before a transaction: as much room again as there is data, which is enough for all but the largest batches. */
+static int grow_map(struct kv *kv)
+{
+    uint64_t least = 2 * kv_used_bytes(kv) + MAP_SPARE;
+    size_t size = kv->map_bytes;
+    least = kv->wanted > least ? kv->wanted : least;
+    while (size < least && size < kv->options.map_bytes)
+        size = size * 2 < kv->options.map_bytes ? size * 2 : kv->options.map_bytes;
+    if (size == kv->map_bytes)
+        return 0;
+    int rc = can_map(kv, size);
+    if (rc)
+        return rc;
+    if (kv->options.pause)
+        kv->options.pause(kv->options.ctx);
+    rc = mdb_env_set_mapsize(kv->env, size);
+    if (!rc)
+        kv->map_bytes = size;
+    if (kv->options.resume)
+        kv->options.resume(kv->options.ctx);
+    return rc;
+}
+
+bool kv_can_grow(const struct kv *kv)
+{
+    return kv->wanted > kv->map_bytes && kv->map_bytes < kv->options.map_bytes;
+}
+
+enum tidings_err kv_begin(struct kv *kv, struct kv_txn *txn)
+{
+    MDB_txn *handle;
+    /* One that cannot grow will do, unless it is known to be too small. */
+    if (grow_map(kv) && kv->wanted > kv->map_bytes) {
+        kv->wanted = 0;
+        return TIDINGS_NO_SPACE;
+    }
+    kv->used = kv_used_bytes(kv);
+    buf_clear(&kv->changes);
+    *txn = (struct kv_txn){.kv = kv, .writing = true, .applied = kv->applied};
+    int rc = mdb_txn_begin(kv->env, NULL, 0, &handle);
+    if (rc)
+        return translate(rc);
+    txn->handle = handle;
+    return TIDINGS_OK;
+}
+
+static void put_row(struct kv_txn *txn, enum table table, const struct key *key, const void *value,
+                    size_t n);
+
+/* The image says itself how far it goes. */
+static void put_applied(struct kv_txn *txn, uint64_t number)
+{
+    uint8_t bytes[APPLIED_BYTES];
+    struct key key = key_meta("applied");
+    put_u64(bytes, number);
+    put_row(txn, TABLE_META, &key, bytes, sizeof bytes);
+}
+
+static enum tidings_err log_changes(struct kv_txn *txn)
+{
+    struct kv *kv = txn->kv;
+    if (!kv->options.redo)
+        return TIDINGS_OK;
+    if (kv->changes.failed)
+        return TIDINGS_NO_MEMORY;
+    struct bytes changes = {(const uint8_t *)kv->changes.data, kv->changes.len};
+    return redo_append(kv->options.redo, txn->time_ms, changes);
+}
+
+/* The batch is in the log, and so it has happened; only the image does not show it. */
+static enum tidings_err commit_image(struct kv_txn *txn)
+{
+    int rc = mdb_txn_commit(txn->handle); /* freed whatever the outcome */
+    txn->handle = NULL;
+    if (rc && txn->kv->options.redo)
+        redo_give_up(txn->kv->options.redo);
+    if (rc)
+        return txn->kv->options.redo ? TIDINGS_UNCERTAIN : translate(rc);
+    txn->kv->applied = txn->applied;
+    measure(txn->kv);
+    return TIDINGS_OK;
+}
+
+enum tidings_err kv_commit(struct kv_txn *txn)
+{
+    struct kv *kv = txn->kv;
+    bool nothing = kv->options.redo && !kv->changes.len && !kv->changes.failed;
+    if (kv->options.redo)
+        txn->applied = kv->applied + 1;
+    if (!nothing)
+        put_applied(txn, txn->applied);
+    enum tidings_err err = txn->err || nothing ? txn->err : log_changes(txn);
+    if (err || nothing) {
+        kv_abort(txn);
+        return err;
+    }
+    close_cursors(txn);
+    return commit_image(txn);
+}
+
+void kv_abort(struct kv_txn *txn)
+{
+    close_cursors(txn);
+    mdb_txn_abort(txn->handle);
+    txn->handle = NULL;
+}
+
+enum tidings_err kv_reader_init(struct kv *kv, struct kv_txn *txn)
+{
+    MDB_txn *handle;
+    int rc = mdb_txn_begin(kv->env, NULL, MDB_RDONLY, &handle);
+    if (rc)
+        return translate(rc);
+    mdb_txn_reset(handle);
+    *txn = (struct kv_txn){.kv = kv, .handle = handle};
+    return TIDINGS_OK;
+}
+
+static int renew_cursors(struct kv_txn *txn)
+{
+    int rc = 0;
+    for (int i = 0; i < TABLE_COUNT && !rc; i++) {
+        if (txn->getter[i])
+            rc = mdb_cursor_renew(txn->handle, txn->getter[i]);
+        if (!rc && txn->scanner[i])
+            rc = mdb_cursor_renew(txn->handle, txn->scanner[i]);
+    }
+    return rc;
+}
+
+enum tidings_err kv_reader_start(struct kv_txn *txn)
+{
+    int rc = mdb_txn_renew(txn->handle);
+    if (rc)
+        return translate(rc);
+    rc = renew_cursors(txn);
+    if (rc) {
+        mdb_txn_reset(txn->handle);
+        return translate(rc);
+    }
+    txn->err = TIDINGS_OK;
+    return TIDINGS_OK;
+}
+
+void kv_reader_stop(struct kv_txn *txn)
+{
+    mdb_txn_reset(txn->handle);
+}
+
+void kv_reader_release(struct kv_txn *txn)
+{
+    if (!txn->handle)
+        return;
+    close_cursors(txn);
+    mdb_txn_abort(txn->handle);
+    txn->handle = NULL;
+}
+
+/* ---- Reading ------------------------------------------------------------------------------- */
+
+static inline MDB_cursor *cursor_of(struct kv_txn *txn, void **slot, enum table table)
+{
+    if (!*slot && !txn->err) {
+        MDB_cursor *cursor;
+        int rc = mdb_cursor_open(txn->handle, txn->kv->dbi[table], &cursor);
+        if (rc)
+            kv_fail(txn, translate(rc));
+        else
+            *slot = cursor;
+    }
+    return txn->err ? NULL : *slot;
+}
+
+static MDB_val val_of(const struct key *key)
+{
+    return (MDB_val){.mv_size = key->n, .mv_data = (void *)(uintptr_t)key->bytes};
+}
+
+static struct bytes bytes_of(const MDB_val *val)
+{
+    return (struct bytes){val->mv_data, val->mv_size};
+}
+
+/* A cursor looks first at the page it is on. That helps where the next row wanted is near, and costs where it is
+ * not: docs/decisions/0008. */
+static const bool is_near[TABLE_COUNT] = {
+#define X(table, name, near) [TABLE_##table] = near,
+    KV_TABLES(X)
+#undef X
+};
+
+static int get(struct kv_txn *txn, enum table table, MDB_val *k, MDB_val *v)
+{
+    if (!is_near[table])
+        return mdb_get(txn->handle, txn->kv->dbi[table], k, v);
+    MDB_cursor *cursor = cursor_of(txn, &txn->getter[table], table);
+    return cursor ? mdb_cursor_get(cursor, k, v, MDB_SET) : MDB_NOTFOUND;
+}
+
+bool kv_get(struct kv_txn *txn, enum table table, const struct key *key, struct bytes *value)
+{
+    MDB_val k = val_of(key), v;
+    if (txn->err)
+        return false;
+    int rc = get(txn, table, &k, &v);
+    if (rc == MDB_NOTFOUND)
+        return false;
+    if (rc) {
+        kv_fail(txn, translate(rc));
+        return false;
+    }
+    *value = bytes_of(&v);
+    return true;
+}
+
+uint64_t kv_rows(struct kv_txn *txn, enum table table)
+{
+    MDB_stat stat;
+    return mdb_stat(txn->handle, txn->kv->dbi[table], &stat) ? 0 : stat.ms_entries;
+}
+
+static inline bool move(struct kv_txn *txn, MDB_cursor *cursor, MDB_cursor_op op, MDB_val *k,
+                        struct bytes *key, struct bytes *value)
+{
+    MDB_val v;
+    if (!cursor)
+        return false;
+    int rc = mdb_cursor_get(cursor, k, &v, op);
+    if (!rc) {
+        *key = bytes_of(k);
+        *value = bytes_of(&v);
+        return true;
+    }
+    if (rc != MDB_NOTFOUND)
+        kv_fail(txn, translate(rc));
+    return false;
+}
+
+bool kv_find(struct kv_txn *txn, enum table table, const struct key *from, struct bytes *key,
+             struct bytes *value)
+{
+    MDB_val k = val_of(from);
+    MDB_cursor *cursor = cursor_of(txn, &txn->getter[table], table);
+    return move(txn, cursor, MDB_SET_RANGE, &k, key, value);
+}
+
+static inline bool scan(struct kv_txn *txn, enum table table, MDB_cursor_op op, MDB_val *k,
+                        struct bytes *key, struct bytes *value)
+{
+    return move(txn, cursor_of(txn, &txn->scanner[table], table), op, k, key, value);
+}
+
+bool kv_seek(struct kv_txn *txn, enum table table, const struct key *from, struct bytes *key,
+             struct bytes *value)
+{
+    MDB_val k = val_of(from);
+    return scan(txn, table, MDB_SET_RANGE, &k, key, value);
+}
+
+bool kv_seek_below(struct kv_txn *txn, enum table table, const struct key *from, struct bytes *key,
+                   struct bytes *value)
+{
+    MDB_val k = val_of(from);
+    if (scan(txn, table, MDB_SET_RANGE, &k, key, value))
+        return scan(txn, table, MDB_PREV, &k, key, value);
+    return scan(txn, table, MDB_LAST, &k, key, value);
+}
+
+bool kv_next(struct kv_txn *txn, enum table table, struct bytes *key, struct bytes *value)
+{
+    MDB_val k;
+    return scan(txn, table, MDB_NEXT, &k, key, value);
+}
+
+bool kv_prev(struct kv_txn *txn, enum table table, struct bytes *key, struct bytes *value)
+{
+    MDB_val k;
+    return scan(txn, table, MDB_PREV, &k, key, value);
+}
+
+/* ---- Writing ------------------------------------------------------------------------------- */
+
+/*
+ * What the transaction may have taken of the file behind its end, at most: copies of the pages on the
+ * way to each row, and pages beside them if they were full and had to be split; of either there are no more than there
+ * were pages. And pages for what is new, which are half full at least.
+ */
+static uint64_t bytes_taken(const struct kv_txn *txn)
+{
+    uint64_t copies = txn->writes * DEPTH * txn->kv->page_bytes;
+    uint64_t most = 2 * txn->kv->used;
+    return (copies < most ? copies : most) + txn->bytes * 9 / 4 +
+           PAGES_COMMIT * txn->kv->page_bytes;
+}
+
+/* What a row may take has a place on the disk before LMDB touches it. */
+static bool has_room(struct kv_txn *txn, size_t value)
+{
+    enum { ROW_HEAD = 16 };
+    struct kv *kv = txn->kv;
+    txn->writes++;
+    txn->bytes += KEY_MAX + value + ROW_HEAD;
+    int rc = take_room(kv, kv->used + bytes_taken(txn));
+    if (rc)
+        kv_fail(txn, translate(rc));
+    return !rc;
+}
+
+static int put(struct kv_txn *txn, enum table table, MDB_val *k, MDB_val *v)
+{
+    if (!is_near[table])
+        return mdb_put(txn->handle, txn->kv->dbi[table], k, v, 0);
+    MDB_cursor *cursor = cursor_of(txn, &txn->getter[table], table);
+    return cursor ? mdb_cursor_put(cursor, k, v, 0) : 0; /* or the transaction has failed */
+}
+
+static void put_row(struct kv_txn *txn, enum table table, const struct key *key, const void *value,
+                    size_t n)
+{
+    MDB_val k = val_of(key);
+    MDB_val v = {.mv_size = n, .mv_data = (void *)(uintptr_t)value};
+    if (txn->err || !has_room(txn, n))
+        return;
+    int rc = put(txn, table, &k, &v);
+    if (rc)
+        kv_fail(txn, translate(rc));
+}
+
+static void note(struct kv_txn *txn, const struct change *change)
+{
+    struct buf *changes = &txn->kv->changes;
+    uint8_t head[CHANGE_HEAD_MAX];
+    if (!txn->kv->options.redo || txn->err)
+        return;
+    buf_append(changes, head, change_encode(change, head));
+    buf_append(changes, change->value.p, change->value.n);
+}
+
+void kv_put(struct kv_txn *txn, enum table table, const struct key *key, const void *value,
+            size_t n)
+{
+    assert(txn->writing);
+    /* First, since the value may lie on a page that is about to change. */
+    note(txn, &(struct change){table, true, *key, {value, n}});
+    put_row(txn, table, key, value, n);
+}
+
+void kv_del(struct kv_txn *txn, enum table table, const struct key *key)
+{
+    assert(txn->writing);
+    if (txn->err || !has_room(txn, 0))
+        return;
+    MDB_val k = val_of(key);
+    int rc = mdb_del(txn->handle, txn->kv->dbi[table], &k, NULL);
+    if (rc == MDB_NOTFOUND)
+        return;
+    if (rc)
+        kv_fail(txn, translate(rc));
+    note(txn, &(struct change){.table = table, .key = *key});
+}

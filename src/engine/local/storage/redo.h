@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The redo log: every batch of changes as one record, appended and synced before anybody is told.
+ * The log and the base images are the truth; the file that LMDB reads is made of them.
+ *
+ *     log/0000000000000001.log   a header, then the records 1, 2, 3 ...
+ *     log/0000000000004711.log   a segment is named after its first record
+ *
+ * A record is a batch: its number, the time of its newest change, and the rows put and deleted, as
+ * absolute values, so that replaying one twice does no harm. docs/FORMAT.md has the bytes.
+ */
+#ifndef LOCAL_REDO_H
+#define LOCAL_REDO_H
+
+#include <stdatomic.h>
+
+#include "base/bytes.h"
+#include "engine/local/storage/files.h"
+#include "engine/local/storage/kv.h"
+
+enum { REDO_ID_BYTES = 16 }; /* of the data directory: no segment of another one passes for ours */
+
+struct redo_record {
+    uint64_t number;
+    uint64_t synced; /* the newest record known to be durable when this one was written */
+    int64_t time_ms;
+    struct bytes changes;
+};
+
+/* ---- Changes: what a record holds ----------------------------------------------------------- */
+
+struct change {
+    enum table table;
+    bool is_put;
+    struct key key;
+    struct bytes value;
+};
+
+enum { CHANGE_HEAD_MAX = 2 + KEY_MAX + VARINT_MAX };
+
+/* All of a change but the value's bytes. Answers its length. */
+size_t change_encode(const struct change *change, uint8_t to[CHANGE_HEAD_MAX]);
+
+/* The next change; false at the end, or with r->bad set where the bytes are not one. */
+bool change_decode(struct decoder *r, struct change *change);
+
+/* ---- Reading -------------------------------------------------------------------------------- */
+
+/* The numbers of the first records of all segments, ascending; from malloc. */
+enum tidings_err redo_segments(const char *dir, uint64_t **firsts, size_t *n);
+
+/* "0000000000000001.log" */
+enum { SEGMENT_NAME_BYTES = 32 };
+void segment_name(uint64_t first, char name[SEGMENT_NAME_BYTES]);
+
+/* Where the log ends. */
+struct redo_end {
+    uint64_t number;  /* the last record */
+    int64_t time_ms;  /* its time */
+    uint64_t segment; /* the segment it ends in; 0: there is none */
+    uint64_t offset;  /* where the next record would begin in it */
+    bool torn;        /* something half-written follows: the normal trace of a crash */
+};
+
+/* False: enough. */
+typedef bool redo_visit(void *ctx, const struct redo_record *record);
+
+struct redo_scan {
+    const char *dir;
+    const uint8_t *id; /* NULL: of whatever directory */
+    uint64_t after;    /* begin with the record behind it */
+    redo_visit *visit;
+    void *ctx;
+    struct redo_end end; /* out: as far as it could be read */
+    char message[256];   /* out: what is wrong, if something is */
+};
+
+/*
+ * Visits every record in order. A bad record at the very end is torn, and the end; one that was
+ * known to be durable, or is followed by another segment, is damage: CORRUPT, after all records before
+ * it were visited. A missing segment is CORRUPT, a segment of a newer format VERSION.
+ */
+enum tidings_err redo_scan(struct redo_scan *scan);
+
+/* One segment in memory, for redo_scan and its fuzz target: visits from record `first` on, which the
+ * header must name. `last`: no segment follows. */
+enum tidings_err redo_scan_segment(struct redo_scan *scan, uint64_t first, bool last,
+                                   struct bytes segment);
+
+/* ---- Writing -------------------------------------------------------------------------------- */
+
+struct redo;
+
+struct redo_options {
+    const char *dir;
+    const uint8_t *id;
+    uint64_t segment_bytes; /* a new segment begins when one is that long */
+    bool each_second;       /* sync once a second instead of every record */
+};
+
+/* Goes on behind the record `number` of that time in a segment of its own, made with the first
+ * append. */
+enum tidings_err redo_open(const struct redo_options *options, uint64_t number, int64_t time_ms,
+                           struct redo **redo);
+
+/* Syncs, cuts off what was allocated ahead, frees. OK if everything written is durable. */
+enum tidings_err redo_close(struct redo *redo);
+
+/*
+ * Appends the next record, of this time or the one before's if that is later, and, unless it syncs each second, syncs it. On NO_SPACE and IO nothing has
+ * happened. UNCERTAIN: it may be in the log or not, and nothing can be appended any more: a
+ * sync that failed once may have lost what it was for, and must not be tried again.
+ */
+enum tidings_err redo_append(struct redo *redo, int64_t time_ms, struct bytes changes);
+
+/* From now on nothing can be appended. */
+void redo_give_up(struct redo *redo);
+
+/* Syncs what is not, if it is time to; at once with `now`. */
+enum tidings_err redo_sync(struct redo *redo, bool now);
+
+/* Thread-safe: the newest durable record; bytes appended since opening; whether it has failed for good. */
+uint64_t redo_synced(const struct redo *redo);
+uint64_t redo_bytes(const struct redo *redo);
+bool redo_failed(const struct redo *redo);
+
+/* Makes the segment that the log ends in anew, without what is half-written behind its end, and as a file of its
+ * own: of the old one nobody knows which pages reached the disk. */
+enum tidings_err redo_rewrite(const char *dir, const struct redo_end *end);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The data directory: the lock, the redo log, the base images, the image in use, and the rules of which of them to
+ * trust after what happened.
+ *
+ *     lock        held by the process that has the directory open
+ *     state       the directory's format and id; who wrote data.mdb last, and whether it ended in order
+ *     data.mdb    the image in use: trusted after a clean end, or a crash of the process alone
+ *     log/        the redo log
+ *     snapshots/  base images
+ */
+#ifndef LOCAL_STORE_H
+#define LOCAL_STORE_H
+
+#include <pthread.h>
+
+#include "engine/local/storage/image.h"
+
+struct store_options {
+    const char *dir;
+    const struct tidings_settings *settings;
+    bool each_second;
+    struct tidings_progress progress;
+    void (*pause)(void *ctx); /* see kv_options */
+    void (*resume)(void *ctx);
+    void *ctx;
+};
+
+struct store {
+    char dir[PATH_BYTES], log_dir[PATH_BYTES], base_dir[PATH_BYTES];
+    uint8_t id[REDO_ID_BYTES];
+    struct tidings_settings settings;
+    int lock_fd;
+    struct kv *kv;
+    struct redo *redo;
+    uint64_t log_before; /* bytes of log behind the newest base image when it was opened */
+
+    pthread_t keeper;
+    pthread_mutex_t mutex; /* guards what follows */
+    pthread_cond_t wanted;
+    bool keeping;
+    _Atomic bool stopping;
+    uint64_t based_bytes;     /* redo_bytes when the newest base image was made */
+    uint64_t bases, failures; /* base images made, and not made, since opening */
+};
+
+/* Remembers a text until the thread's next failure. With `why`, the reason in errno is behind it. */
+enum tidings_err store_fail(enum tidings_err err, const char **message, const char *text, bool why);
+
+/* On failure *message is a text of store_fail. */
+enum tidings_err store_open(const struct store_options *options, struct store **store,
+                            const char **message);
+
+/* Ends in order, unless the log has failed. */
+void store_close(struct store *store);
+
+/* ---- keeper.c: base images and what is too old, on a thread of its own ------------------------- */
+
+bool keeper_start(struct store *store);
+void keeper_stop(struct store *store);
+
+/* Which of the base images, oldest first, to keep; answers the record up to which no log is needed. */
+uint64_t keeper_choose(const struct base *bases, size_t n, int64_t now_ms, int64_t keep_ms,
+                       bool *keep);
+
+/* What it has to say of itself in tidings_stats. */
+void store_stats(struct store *store, struct tidings_stats *stats);
+
+/* ---- state.c --------------------------------------------------------------------------------- */
+
+enum { STORE_FORMAT = 3, BOOT_BYTES = 64 };
+
+#define NO_BOOT "-"
+
+struct state {
+    uint8_t id[REDO_ID_BYTES];
+    char boot[BOOT_BYTES]; /* under which data.mdb was last written, or NO_BOOT */
+    bool is_clean;         /* it ended in order, with this batch */
+    uint64_t number;
+};
+
+/* *found is false if there is none. VERSION if it is of another format, CORRUPT if it is not one. */
+enum tidings_err state_read(const char *dir, struct state *state, bool *found);
+enum tidings_err state_write(const char *dir, const struct state *state);
+
+/* The name of this run of the machine; NO_BOOT if it cannot be known. */
+void state_boot(char boot[BOOT_BYTES]);
+
+/* ---- Locks: held by a descriptor, and gone with the process ------------------------------------ */
+
+/* Takes the directory for this process: LOCKED if another has it. The descriptor keeps it. */
+enum tidings_err store_lock(const char *dir, int *fd, const char **message);
+
+/* Whether another has it; leaves no trace in the directory. */
+bool store_is_locked(const char *dir);
+
+/*
+ * While somebody holds the log, in this process or another, no keeper removes log or base images of the
+ * directory; waits if it is just removing. Alone: for the keeper, if nobody holds it. -1 if it cannot be had.
+ */
+int store_hold(const char *log_dir);
+int store_hold_alone(const char *log_dir);
+
+/* Gives any of these back. -1 is fine. */
+void store_unlock(int *fd);
+
+#endif

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Values of the tables: structs to bytes and back. Every record here begins with a byte whose high
+ * half is its version and whose low half holds flags. Decoders take any bytes: they answer false rather
+ * than trust a length, a count or an order. docs/FORMAT.md is the same list in prose.
+ */
+#ifndef LOCAL_RECORDS_H
+#define LOCAL_RECORDS_H
+
+#include "base/arena.h"
+#include "domain/readmap.h"
+#include "domain/spans.h"
+#include "engine/local/storage/kv.h"
+
+/* ---- A user: counters and small facts ------------------------------------------------------- */
+
+/* field: the counters of SPEC section 2 in its order, then the rest */
+#define USER_FIELDS(X)                                                \
+    X(following)                                                      \
+    X(followers)                                                      \
+    X(posts)                                                          \
+    X(liked_posts)                                                    \
+    X(faved_posts)                                                    \
+    X(likes_received)                                                 \
+    X(favs_received)                                                  \
+    X(follow_full_at)  /* the follow bucket; see domain/bucket.h */   \
+    X(history_cleared) /* stamp: history entries up to it are gone */ \
+    X(react_full_at)   /* the bucket of reactions, ... */             \
+    X(comment_full_at) /* ... and of comments */
+
+struct user_record {
+#define X(field) uint64_t field;
+    USER_FIELDS(X)
+#undef X
+};
+
+#define X(field) +1
+enum { USER_RECORD_MAX = 1 + 10 * (0 USER_FIELDS(X)) };
+#undef X
+
+size_t user_encode(const struct user_record *user, uint8_t to[USER_RECORD_MAX]);
+bool user_decode(struct bytes from, struct user_record *user);
+
+/* ---- A profile ------------------------------------------------------------------------------ */
+
+struct profile_record {
+    struct bytes name;
+    struct bytes avatar;
+};
+
+struct bytes profile_encode(const struct profile_record *profile, struct arena *arena);
+bool profile_decode(struct bytes from, struct profile_record *profile);
+
+/* ---- A pair: what one fan has to do with one author ----------------------------------------- */
+
+enum { PAIR_INLINE_SPANS = 3, PAIR_SKIPS_MAX = 16 };
+
+/*
+ * D is the set of the author's deleted posts; the first `settled` deletions are accounted for in
+ * the dead_ counts, later ones must be looked up. See docs/ARCHITECTURE.md.
+ */
+struct pair {
+    bool following;     /* or: subscribed to the story, and told of it */
+    bool paused;        /* stories only: subscribed, and not told for now; never with following */
+    uint64_t rank;      /* id of the following operation, if following: its place in the lists */
+    uint32_t settled;   /* deletions accounted for; 0 while nothing is read */
+    uint32_t reads_in;  /* posts read, among those delivered */
+    uint32_t dead_in;   /* of these, deleted */
+    uint32_t reads_out; /* posts read, not delivered */
+    uint32_t dead_out;  /* of these, deleted */
+    uint32_t n_spans;   /* delivered; the last is open if following */
+    struct span *spans; /* inline, or in the arena of the decoder */
+    struct span inline_spans[PAIR_INLINE_SPANS];
+    struct bytes skips; /* encoded; see pair_skips */
+};
+
+/*
+ * The spans may point into the struct itself: do not copy a decoded pair. What does not fit goes to
+ * the arena; `from` must outlive the skips. room is how many spans more the caller may add.
+ */
+bool pair_decode(struct bytes from, struct arena *arena, struct pair *pair, uint32_t room);
+
+static inline bool pair_has_reads(const struct pair *pair)
+{
+    return pair->reads_in || pair->reads_out;
+}
+
+/* When the standing follow began, without the rest of the pair; 0 if there is none. False if it cannot be decoded. */
+bool pair_rank(struct bytes from, uint64_t *rank);
+
+/* What a count needs of a pair, without building it. False if it cannot be decoded. */
+struct pair_sum {
+    bool following;
+    int64_t unread; /* delivered less read, if the author had 0 posts: below 0 while following */
+};
+bool pair_sum(struct bytes from, struct pair_sum *sum);
+
+/* With that many posts of the author, none of them deleted. Below 0: the pair is damaged. */
+static inline int64_t pair_sum_unread(struct pair_sum sum, uint32_t n_posts)
+{
+    return sum.unread + (sum.following ? (int64_t)n_posts : 0);
+}
+
+/* Answers {NULL, 0} if memory is short. */
+struct bytes pair_encode(const struct pair *pair, struct arena *arena);
+
+/*
+ * Chunks of 64 posts of which every one is read or deleted: a hint that lets a search for the
+ * unread pass them by. A chunk that could be here and is not costs time only.
+ */
+struct skips {
+    size_t n;
+    struct span at[PAIR_SKIPS_MAX + 1];
+};
+
+bool pair_skips(const struct pair *pair, struct skips *skips);
+
+/* `to` must have room for SKIPS_BYTES_MAX and stay until the pair is encoded. */
+enum { SKIPS_BYTES_MAX = 1 + PAIR_SKIPS_MAX * 2 * 5 };
+void pair_set_skips(struct pair *pair, const struct skips *skips, uint8_t to[SKIPS_BYTES_MAX]);
+
+/* ---- 64 posts' read state ------------------------------------------------------------------- */
+
+enum { READMAP_RECORD_MAX = 1 + 3 * 8 + 2 * READMAP_POSTS * (9 + 1) };
+
+size_t readmap_encode(const struct readmap *map, uint8_t to[READMAP_RECORD_MAX]);
+bool readmap_decode(struct bytes from, struct readmap *map);
+
+/* Only which are read: for searches that need no times. */
+bool readmap_decode_bits(struct bytes from, uint64_t *read);
+
+/* ---- A block of the reading history --------------------------------------------------------- */
+
+/* Sorted by stamp, then by post. */
+struct history_entry {
+    uint64_t stamp;
+    uint64_t post;
+};
+
+static inline bool history_before(struct history_entry a, struct history_entry b)
+{
+    return a.stamp != b.stamp ? a.stamp < b.stamp : a.post < b.post;
+}
+
+/*
+ * A block is full at that many bytes: each new entry writes them again, so their number is what counts, not that of the
+ * entries. An entry takes 1 ... 18.
+ */
+enum { HISTORY_FULL = 128, HISTORY_ENTRIES_MAX = HISTORY_FULL, HISTORY_RECORD_MAX = 128 + 18 };
+
+/* Oldest first; none is there twice. The first one is the row's key and not in its value. */
+struct history_block {
+    size_t n;
+    struct history_entry at[HISTORY_ENTRIES_MAX];
+};
+
+/* Of the first of these, as many as a block takes; how many. */
+size_t history_encode(const struct history_entry *entries, size_t n, uint8_t to[HISTORY_RECORD_MAX],
+                      size_t *bytes);
+
+/* The same behind the last one of a block that is there already, without writing all of it anew. */
+size_t history_append(uint8_t to[HISTORY_RECORD_MAX], size_t *bytes, struct history_entry last,
+                      const struct history_entry *entries, size_t n);
+
+bool history_decode(struct bytes from, struct history_entry oldest, struct history_block *block);
+
+/* ---- A post --------------------------------------------------------------------------------- */
+
+struct post_record {
+    bool deleted;
+    enum tidings_post_kind kind;
+    uint64_t author;
+    uint32_t seq;     /* its number among the author's posts */
+    uint64_t edited;  /* stamp, or 0 */
+    uint64_t removed; /* stamp of the deleting, or 0 */
+    struct bytes title;
+    struct bytes excerpt;
+};
+
+struct bytes post_encode(const struct post_record *post, struct arena *arena);
+bool post_decode(struct bytes from, struct post_record *post);
+
+/* ---- Reactions, comments and counts (records_react.c) --------------------------------------- */
+
+enum { REACTIONS = TIDINGS_DOWNVOTE + 1 };
+
+/* What one user thinks of one post or comment. Without any reaction there is no row. */
+struct reaction_record {
+    enum tidings_target target;
+    uint64_t stamp[REACTIONS]; /* since when, by enum tidings_reaction; 0: not */
+};
+
+enum { REACTION_RECORD_MAX = 1 + 3 * 7 };
+
+size_t reaction_encode(const struct reaction_record *reaction, uint8_t to[REACTION_RECORD_MAX]);
+bool reaction_decode(struct bytes from, struct reaction_record *reaction);
+
+/* A post's counts. A post of which all are 0 has no row. No count of these records is above
+ * HEAT_COUNT_MAX. */
+struct counts_record {
+    uint64_t likes;
+    uint64_t favs;
+    uint64_t comments; /* visible, at every depth */
+};
+
+enum { COUNTS_RECORD_MAX = 1 + 3 * 10 };
+
+size_t counts_encode(const struct counts_record *counts, uint8_t to[COUNTS_RECORD_MAX]);
+bool counts_decode(struct bytes from, struct counts_record *counts);
+
+struct comment_record {
+    enum tidings_comment_status status;
+    bool moderated; /* the status is a moderator's word, if it is not deleted */
+    uint64_t post;
+    uint64_t parent; /* a comment, or 0 */
+    uint64_t user;
+    uint64_t likes;
+    uint64_t downs;
+    uint64_t replies; /* direct and visible */
+    uint64_t listed;  /* direct, and in the lists: visible, hidden, or deleted with such replies */
+};
+
+enum { COMMENT_RECORD_MAX = 1 + 3 * 7 + 4 * 10 };
+
+size_t comment_encode(const struct comment_record *comment, uint8_t to[COMMENT_RECORD_MAX]);
+bool comment_decode(struct bytes from, struct comment_record *comment);
+
+/* The settings that stored order and states were made with, in the order of rules_of(). */
+enum { RULES = 9 };
+
+struct rules_record {
+    uint64_t value[RULES];
+    uint8_t stage;  /* of the work that a change of them makes; see reheat.c */
+    uint64_t place; /* ids up to it are done with, in that stage */
+};
+
+enum { RULES_RECORD_MAX = 1 + RULES * 10 + 1 + 10 };
+
+size_t rules_encode(const struct rules_record *rules, uint8_t to[RULES_RECORD_MAX]);
+bool rules_decode(struct bytes from, struct rules_record *rules);
+
+/* ---- What happened once --------------------------------------------------------------------- */
+
+struct once_record {
+    uint64_t stamp;
+    const uint8_t *fingerprint; /* ONCE_BYTES of them */
+    struct bytes answer;
+};
+
+struct bytes once_encode(const struct once_record *once, struct arena *arena);
+bool once_decode(struct bytes from, struct once_record *once);
+
+/* ---- A webhook ------------------------------------------------------------------------------ */
+
+/* field: as in struct tidings_webhook; the position goes back to dead_from when it is tried anew */
+#define WEBHOOK_FIELDS(X)                                                         \
+    X(position)                                                                   \
+    X(dead_from) /* 0, or where the first event given up since a success began */ \
+    X(retry_at)                                                                   \
+    X(failing_since)                                                              \
+    X(waiting_since)                                                              \
+    X(attempts)                                                                   \
+    X(delivered)                                                                  \
+    X(failed)                                                                     \
+    X(dead)
+
+struct webhook_record {
+    bool disabled;
+    uint64_t generation; /* stamp of what last changed it besides reports */
+    uint64_t created;    /* stamp */
+#define X(field) uint64_t field;
+    WEBHOOK_FIELDS(X)
+#undef X
+    struct bytes url;
+    struct bytes secret;
+    struct bytes last_error;
+};
+
+struct bytes webhook_encode(const struct webhook_record *webhook, struct arena *arena);
+bool webhook_decode(struct bytes from, struct webhook_record *webhook);
+
+/* ---- An event ------------------------------------------------------------------------------- */
+
+enum { EVENT_RECORD_MAX = 2 + 3 * 10 + 10 + 10 + 1 };
+
+/* All but the event's id, which is its key, and its time, which is in the id. */
+size_t event_encode(const struct tidings_event *event, uint8_t to[EVENT_RECORD_MAX]);
+bool event_decode(struct bytes from, struct tidings_event *event);
+
+#endif
