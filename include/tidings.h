@@ -4,10 +4,10 @@
  *
  * An operation is a plain struct, and so is its answer. Every operation runs in two steps:
  *
- *   1. tidings_submit() hands it to the engine. For an operation that changes something, the engine
- *      calls `done` when the change is durable or has failed; for one that only reads, at once.
- *   2. tidings_finish(), on a thread of the caller's choice, fills in the answer from one
- * consistent snapshot that includes the change.
+ *   1. tidings_submit() hands it to the engine, which calls `done` when a change is durable or has failed, and when what
+ *      the answer needs is at hand: at once, or when a network has brought it.
+ *   2. tidings_finish(), on a thread of the caller's choice, completes the answer, from one consistent snapshot that
+ *      includes the change. It waits for nobody.
  *
  * tidings_run() does both and blocks; simple programs need nothing else.
  *
@@ -62,7 +62,10 @@ extern "C" {
     X(NO_MEMORY, "no_memory", "out of memory")                                               \
     X(KEY_REUSED, "key_reused", "this idempotency key was used for something else")          \
     X(UNCERTAIN, "uncertain", "whether the change was made is not known")                    \
-    X(CLOSED, "closed", "the engine is shutting down")
+    X(CLOSED, "closed", "the engine is shutting down")                                       \
+    X(UNREACHABLE, "unreachable", "a part of the storage cannot be reached; try again")      \
+    X(TIMEOUT, "timeout", "it took too long and was given up; try again")                    \
+    X(UNSUPPORTED, "unsupported", "this engine does not do that")
 
 enum tidings_err {
 #define X(name, code, text) TIDINGS_##name,
@@ -146,7 +149,8 @@ struct tidings_progress {
 };
 
 struct tidings_options {
-    const char *dir; /* data directory, made if missing */
+    const char *engine; /* NULL is "local", the only one there is */
+    const char *dir;    /* data directory, made if missing */
     struct tidings_settings settings;
     enum tidings_durability durability;
     struct tidings_progress progress; /* of a long recovery */
@@ -681,10 +685,16 @@ struct tidings_webhook {
     X(SUBSCRIPTION_DELETED, "SubscriptionDeleted", "unsubscribe", "post") \
     X(PREFERENCES_CHANGED, "PreferencesChanged", "settings", "user")
 
+/* The same for what is told to those who watch and never kept: see tidings_watch. */
+#define TIDINGS_NEWS(X)                                                   \
+    X(STORY_CLOSED, "StoryClosed", "delete", "post")                      \
+    X(NOTIFICATIONS_READ, "NotificationsRead", "read", "user")            \
+    X(WEBHOOK_CHANGED, "WebhookChanged", "webhook", "webhook")
+
 enum tidings_event_type {
     TIDINGS_EVENT_NONE,
 #define X(type, name, action, target) TIDINGS_EVENT_##type,
-    TIDINGS_EVENTS(X)
+    TIDINGS_EVENTS(X) TIDINGS_NEWS(X)
 #undef X
 };
 
@@ -882,8 +892,8 @@ TIDINGS_API void tidings_answer_release(struct tidings_answer *answer);
 struct tidings;
 
 /*
- * One operation under way. The caller sets op, answer, done and ctx; the rest is the engine's. The
- * struct must stay in place until tidings_finish has returned.
+ * One operation under way. The caller sets op, answer (which is initialised), done and ctx; the rest is the engine's, and
+ * so is the answer until tidings_finish has returned. The struct must stay in place until then.
  */
 struct tidings_call {
     const struct tidings_op *op;
@@ -893,15 +903,13 @@ struct tidings_call {
 
     struct tidings_call *next; /* private from here on */
     enum tidings_err err;      /* outcome of the change */
-    const char *field;         /* INVALID: the argument at fault */
-    uint64_t result[4];        /* facts about the change that the answer needs */
 };
 
 /*
  * Opens the data directory for this process alone; starts the writer thread. Any number of engines
  * may be open in a process, each on its own directory. On failure *message, if wanted, is a
- * text with the detail that stays until the thread opens again; for INVALID the name of the setting out of range, or
- * "dir".
+ * text with the detail that stays until the thread opens again; for INVALID the name of the setting out of range,
+ * "engine" or "dir".
  */
 TIDINGS_API enum tidings_err tidings_open(const struct tidings_options *options,
                                           struct tidings **engine, const char **message);
@@ -915,6 +923,21 @@ TIDINGS_API enum tidings_err tidings_finish(struct tidings *engine, struct tidin
 /* submit, wait, finish. Thread-safe. Not from within a `done`. */
 TIDINGS_API enum tidings_err tidings_run(struct tidings *engine, const struct tidings_op *op,
                                          struct tidings_answer *answer);
+
+/*
+ * Somebody who is told what happens: every event in the order of commits, after it is durable, those too that are never
+ * kept (TIDINGS_NEWS, and reading without read_events), which have no event_id. With n 0 more happened than can be told:
+ * anything may have changed. `tell` runs on a thread of the engine, one at a time, must be quick and must not call the
+ * engine. Nothing is told twice; what happened before tidings_watch, or is lost when the process ends, is not told at all.
+ */
+struct tidings_watcher {
+    void (*tell)(struct tidings_watcher *watcher, const struct tidings_event *events, size_t n);
+    struct tidings_watcher *next; /* private */
+};
+
+/* Thread-safe. The struct must stay in place until tidings_unwatch has returned; then nothing is told any more. */
+TIDINGS_API void tidings_watch(struct tidings *engine, struct tidings_watcher *watcher);
+TIDINGS_API void tidings_unwatch(struct tidings *engine, struct tidings_watcher *watcher);
 
 /*
  * Completes what has been submitted, then closes. No call may be unfinished on another thread.

@@ -16,6 +16,17 @@
 
 enum { ID_BYTES = 7, VARINT_MAX = 10 };
 
+/* Somebody else's bytes. */
+struct bytes {
+    const uint8_t *p;
+    size_t n;
+};
+
+static inline bool bytes_same(struct bytes a, struct bytes b)
+{
+    return a.n == b.n && (!a.n || !memcmp(a.p, b.p, a.n));
+}
+
 static inline void put_u32(uint8_t *to, uint32_t value)
 {
     uint32_t big = __builtin_bswap32(value);

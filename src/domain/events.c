@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The words for events. */
-#include <inttypes.h>
+#include "domain/events.h"
 
-#include "tidings.h"
+#include <inttypes.h>
 
 static const struct {
     const char *name;
@@ -10,7 +10,7 @@ static const struct {
     const char *target;
 } words[] = {
 #define X(type, name, action, target) [TIDINGS_EVENT_##type] = {name, action, target},
-    TIDINGS_EVENTS(X)
+    TIDINGS_EVENTS(X) TIDINGS_NEWS(X)
 #undef X
 };
 
@@ -32,6 +32,23 @@ const char *tidings_event_action(enum tidings_event_type type)
 const char *tidings_event_target(enum tidings_event_type type)
 {
     return is_known(type) ? words[type].target : NULL;
+}
+
+bool event_is_kept(enum tidings_event_type type, const struct tidings_settings *settings)
+{
+    static const bool only_told[] = {
+#define X(type, name, action, target) [TIDINGS_EVENT_##type] = true,
+        TIDINGS_NEWS(X)
+#undef X
+    };
+    switch (type) {
+    case TIDINGS_EVENT_POST_READ:
+    case TIDINGS_EVENT_POST_UNREAD:
+    case TIDINGS_EVENT_INBOX_READ:
+        return settings->read_events;
+    default:
+        return !only_told[type];
+    }
 }
 
 /* type, what the tag begins with, the event's field that the tag names */

@@ -40,6 +40,12 @@ static inline uint64_t mask_below(uint32_t n)
     return n >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1;
 }
 
+/* One more than the number of the highest bit of a mask that is not 0, where bit 0 is `first`. */
+static inline uint32_t mask_top(uint64_t mask, uint32_t first)
+{
+    return first + 64 - (uint32_t)__builtin_clzll(mask);
+}
+
 /*
  * Adds [start, end), which overlaps no member, joining neighbours. `spans` has room for *n + 1.
  */

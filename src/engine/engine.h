@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The contract of an engine: what stands behind the functions of tidings.h. Operations arrive
- * checked (domain/check.h). An engine embeds struct engine as its first member and ends its main
- * file with one table.
+ * checked (domain/check.h). An engine embeds struct engine as its first member, ends its main
+ * file with one table, and has a row in the table of engines in tidings.c.
+ *
+ * What an operation does is not an engine's business: engine/ops has it, over the rows that an engine provides.
  */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
+
+#include <pthread.h>
 
 #include "base/arena.h"
 #include "tidings.h"
@@ -14,25 +18,23 @@ struct engine;
 
 struct engine_vtable {
     /*
-     * Begins a change. Calls call->done once, from any thread, now or later, with call->err set: OK
-     * means durable. Does not wait for the disk: too much to do is BUSY.
+     * Begins an operation, one that only reads, too. Calls call->done once, from any thread, now or later, when
+     * `finish` will wait for nobody; call->err is then the outcome of a change, OK: it is durable. Waits for neither disk
+     * nor network: too much to do is BUSY. Until done the answer, empty at first, is the engine's.
      */
     void (*submit)(struct engine *engine, struct tidings_call *call);
 
     /*
-     * Fills in the answer, all zeros so far but for err, from one snapshot that includes every
-     * change completed before. Texts and rows go to the arena. Answers the final error.
+     * Completes the answer to a call that was not refused, on the caller's thread, from one view that includes every
+     * change completed before the call was submitted, and its own. Answers the final error.
      */
-    enum tidings_err (*answer)(struct engine *engine, const struct tidings_call *call,
-                               struct tidings_answer *answer, struct arena *arena);
+    enum tidings_err (*finish)(struct engine *engine, struct tidings_call *call);
 
     /* See tidings_stats. */
     void (*stats)(struct engine *engine, struct tidings_stats *stats);
 
-    /* See tidings_verify. */
+    /* See tidings_verify and tidings_backup. NULL: the engine does not do that. */
     enum tidings_err (*verify)(struct engine *engine, struct tidings_verify *verify);
-
-    /* See tidings_backup. */
     enum tidings_err (*backup)(struct engine *engine, struct tidings_backup *backup,
                                const char **message);
 
@@ -40,11 +42,33 @@ struct engine_vtable {
     void (*close)(struct engine *engine);
 };
 
-struct engine {
-    const struct engine_vtable *vtable;
+/* Those who watch. */
+struct watchers {
+    pthread_mutex_t mutex;
+    struct tidings_watcher *first;
 };
 
-/* The local engine, on one directory. On failure *message is a static text. */
+struct engine {
+    const struct engine_vtable *vtable;
+    struct watchers watchers;
+};
+
+void engine_init(struct engine *engine, const struct engine_vtable *vtable);
+void engine_release(struct engine *engine);
+
+/* Whether anybody watches. */
+bool engine_is_watched(struct engine *engine);
+
+/* What happened, in the order of commits, after it is durable and before the calls are done. With n 0: more than can be
+ * told. One thread at a time. */
+void engine_tell(struct engine *engine, const struct tidings_event *events, size_t n);
+
+/* Empties an answer, but keeps its memory for reuse. The arena, NULL if there is none to be had. */
+struct arena *answer_clear(struct tidings_answer *answer);
+
+/* ---- Engines -------------------------------------------------------------------------------- */
+
+/* On one directory. On failure *message is a static text. */
 enum tidings_err engine_local_open(const struct tidings_options *options, struct engine **engine,
                                    const char **message);
 

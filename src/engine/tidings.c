@@ -8,6 +8,7 @@
 
 #include "domain/check.h"
 #include "engine/engine.h"
+#include "engine/ops/ops.h"
 
 /* An answer holds a page, a post or every followed author, and never more than this. */
 #define ANSWER_MEMORY_MAX ((size_t)256 << 20)
@@ -67,8 +68,7 @@ void tidings_answer_release(struct tidings_answer *answer)
     tidings_answer_init(answer);
 }
 
-/* Empties the answer but keeps its memory for reuse; NULL if there is none to be had. */
-static struct arena *clear_answer(struct tidings_answer *answer)
+struct arena *answer_clear(struct tidings_answer *answer)
 {
     struct arena *arena = answer->memory;
     if (arena) {
@@ -85,22 +85,42 @@ static struct arena *clear_answer(struct tidings_answer *answer)
 
 /* ---- Calls ---------------------------------------------------------------------------------- */
 
+/* name, how it is opened */
+static const struct {
+    const char *name;
+    enum tidings_err (*open)(const struct tidings_options *options, struct engine **engine,
+                             const char **message);
+} engines[] = {
+    {"local", engine_local_open},
+};
+
+/* NULL if there is no such engine. */
+static const char *check_engine(const struct tidings_options *options, size_t *index)
+{
+    const char *name = options->engine ? options->engine : engines[0].name;
+    for (*index = 0; *index < sizeof engines / sizeof *engines; ++*index)
+        if (!strcmp(engines[*index].name, name))
+            return options->dir ? NULL : "dir";
+    return "engine";
+}
+
 enum tidings_err tidings_open(const struct tidings_options *options, struct tidings **out,
                               const char **message)
 {
     const char *ignored;
+    size_t index;
     if (!message)
         message = &ignored;
     *message = check_settings(&options->settings);
-    if (*message || !options->dir) {
-        *message = *message ? *message : "dir";
+    if (!*message)
+        *message = check_engine(options, &index);
+    if (*message)
         return TIDINGS_INVALID;
-    }
     struct tidings *tidings = calloc(1, sizeof *tidings);
     enum tidings_err err = tidings ? TIDINGS_OK : TIDINGS_NO_MEMORY;
     if (!err) {
         tidings->settings = options->settings;
-        err = engine_local_open(options, &tidings->engine, message);
+        err = engines[index].open(options, &tidings->engine, message);
     }
     if (err) {
         if (!*message)
@@ -112,45 +132,35 @@ enum tidings_err tidings_open(const struct tidings_options *options, struct tidi
     return TIDINGS_OK;
 }
 
-static bool op_writes(enum tidings_op_kind kind)
+/* The argument at fault, or NULL. */
+static const char *check_call(const struct tidings *tidings, const struct tidings_op *op)
 {
-    static const bool writes[] = {
-#define X(name, lower, changes, args, answer) [TIDINGS_OP_##name] = changes,
-        TIDINGS_OPS(X)
-#undef X
-    };
-    return writes[kind];
+    const char *field = check_op(op, &tidings->settings);
+    bool once_fits = !op->once || (op_writes(op->kind) && op->once->render);
+    return field || once_fits ? field : "once";
 }
 
 void tidings_submit(struct tidings *tidings, struct tidings_call *call)
 {
-    memset(call->result, 0, sizeof call->result);
+    bool ready = answer_clear(call->answer) != NULL;
     call->next = NULL;
-    call->field = check_op(call->op, &tidings->settings);
-    const struct tidings_once *once = call->op->once;
-    if (!call->field && once && (!op_writes(call->op->kind) || !once->render))
-        call->field = "once";
-    call->err = call->field ? TIDINGS_INVALID : TIDINGS_OK;
-    if (!call->err && op_writes(call->op->kind))
-        tidings->engine->vtable->submit(tidings->engine, call);
-    else
+    call->answer->field = check_call(tidings, call->op);
+    call->err = call->answer->field ? TIDINGS_INVALID : TIDINGS_OK;
+    if (!call->err && !ready)
+        call->err = TIDINGS_NO_MEMORY;
+    if (call->err)
         call->done(call);
+    else
+        tidings->engine->vtable->submit(tidings->engine, call);
 }
 
 enum tidings_err tidings_finish(struct tidings *tidings, struct tidings_call *call)
 {
     struct tidings_answer *answer = call->answer;
-    struct arena *arena = clear_answer(answer);
-    if (call->err == TIDINGS_INVALID)
-        answer->err = TIDINGS_INVALID;
-    else if (!arena)
-        answer->err = TIDINGS_NO_MEMORY;
-    else
-        answer->err = tidings->engine->vtable->answer(tidings->engine, call, answer, arena);
+    answer->err =
+        call->err ? call->err : tidings->engine->vtable->finish(tidings->engine, call);
     if (answer->err)
         memset(&answer->u, 0, sizeof answer->u);
-    if (answer->err == TIDINGS_INVALID)
-        answer->field = call->field;
     return answer->err;
 }
 
@@ -189,13 +199,39 @@ void tidings_stats(struct tidings *tidings, struct tidings_stats *stats)
 
 enum tidings_err tidings_verify(struct tidings *tidings, struct tidings_verify *verify)
 {
-    return tidings->engine->vtable->verify(tidings->engine, verify);
+    const struct engine_vtable *vtable = tidings->engine->vtable;
+    return vtable->verify ? vtable->verify(tidings->engine, verify) : TIDINGS_UNSUPPORTED;
 }
 
 enum tidings_err tidings_backup(struct tidings *tidings, struct tidings_backup *backup,
                                 const char **message)
 {
-    return tidings->engine->vtable->backup(tidings->engine, backup, message);
+    const struct engine_vtable *vtable = tidings->engine->vtable;
+    if (vtable->backup)
+        return vtable->backup(tidings->engine, backup, message);
+    *message = tidings_err_text(TIDINGS_UNSUPPORTED);
+    return TIDINGS_UNSUPPORTED;
+}
+
+void tidings_watch(struct tidings *tidings, struct tidings_watcher *watcher)
+{
+    struct watchers *watchers = &tidings->engine->watchers;
+    pthread_mutex_lock(&watchers->mutex);
+    watcher->next = watchers->first;
+    watchers->first = watcher;
+    pthread_mutex_unlock(&watchers->mutex);
+}
+
+void tidings_unwatch(struct tidings *tidings, struct tidings_watcher *watcher)
+{
+    struct watchers *watchers = &tidings->engine->watchers;
+    pthread_mutex_lock(&watchers->mutex);
+    struct tidings_watcher **link = &watchers->first;
+    while (*link && *link != watcher)
+        link = &(*link)->next;
+    if (*link)
+        *link = watcher->next;
+    pthread_mutex_unlock(&watchers->mutex);
 }
 
 void tidings_close(struct tidings *tidings)

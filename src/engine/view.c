@@ -1,65 +1,48 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/view.h"
 
+#include <stdlib.h>
+
+#include "domain/events.h"
 #include "domain/ids.h"
 
-struct user_record view_user(struct view *view, uint64_t user)
-{
-    struct user_record record = {0};
-    struct key key = key_row(user, ROW_USER);
-    struct bytes value;
-    if (kv_get(view->txn, TABLE_USER, &key, &value) && !user_decode(value, &record))
-        view_corrupt(view);
-    return record;
-}
+/* News of one batch that are remembered at most; whoever watches is told that there were more. */
+enum { NEWS_MAX = 1 << 16 };
+
+/* ---- Memory --------------------------------------------------------------------------------- */
 
 struct tidings_text view_text(struct view *view, struct arena *arena, struct bytes bytes)
 {
     char *copy = arena_text(arena, bytes.p, bytes.n);
     if (!copy) {
-        kv_fail(view->txn, TIDINGS_NO_MEMORY);
+        view_fail(view, TIDINGS_NO_MEMORY);
         return (struct tidings_text){"", 0};
     }
     return (struct tidings_text){copy, bytes.n};
+}
+
+struct bytes view_keep(struct view *view, struct bytes bytes)
+{
+    return bytes_of(view_text(view, view->scratch, bytes));
 }
 
 void *view_array(struct view *view, struct arena *arena, size_t count, size_t size)
 {
     void *array = arena_array(arena, count, size);
     if (!array)
-        kv_fail(view->txn, TIDINGS_NO_MEMORY);
+        view_fail(view, TIDINGS_NO_MEMORY);
     return array;
 }
+
+/* ---- For answers ---------------------------------------------------------------------------- */
 
 void view_profile(struct view *view, uint64_t user, struct arena *arena, struct tidings_text *name,
                   struct tidings_text *avatar)
 {
-    struct profile_record profile = {0};
-    struct key key = key_id(user);
-    struct bytes value;
-    if (kv_get(view->txn, TABLE_PROFILE, &key, &value) && !profile_decode(value, &profile))
-        view_corrupt(view);
+    struct profile_record profile = view->rows->get_profile(view, user);
     *name = view_text(view, arena, profile.name);
     if (avatar)
         *avatar = view_text(view, arena, profile.avatar);
-}
-
-bool view_post(struct view *view, uint64_t id, struct post_record *post)
-{
-    struct key key = key_id(id);
-    struct bytes value;
-    if (!kv_get(view->txn, TABLE_POST, &key, &value))
-        return false;
-    if (!post_decode(value, post)) {
-        view_corrupt(view);
-        return false;
-    }
-    return true;
-}
-
-uint64_t view_oldest_id(const struct view *view, int64_t age_ms)
-{
-    return id_floor(view->now_ms - age_ms + 1);
 }
 
 size_t view_limit(const struct view *view, const struct tidings_page *page)
@@ -71,35 +54,56 @@ size_t view_limit(const struct view *view, const struct tidings_page *page)
     return standard < most ? standard : most;
 }
 
-void view_put_user(struct view *view, uint64_t user, const struct user_record *record)
+size_t view_page(struct view *view, const struct list *list, const struct tidings_page *page,
+                 struct place **places, struct tidings_cursor *next)
 {
-    uint8_t bytes[USER_RECORD_MAX];
-    struct key key = key_row(user, ROW_USER);
-    kv_put(view->txn, TABLE_USER, &key, bytes, user_encode(record, bytes));
+    size_t limit = view_limit(view, page);
+    *places = view_array(view, view->scratch, limit + 1, sizeof **places);
+    if (!*places)
+        return 0;
+    size_t n = view->rows->get_list(view, list, page->after, limit + 1, *places);
+    if (n <= limit)
+        return n;
+    *next = (*places)[limit - 1].at;
+    return limit;
 }
 
-enum tidings_err view_take_token(struct view *view, struct tidings_call *call,
+void view_user_row(struct view *view, struct reply *reply, uint64_t user, uint64_t stamp)
+{
+    struct tidings_user_row *row = &reply->answer->u.users.rows[reply->answer->u.users.n++];
+    *row = (struct tidings_user_row){.user_id = user, .since = id_time_ms(stamp)};
+    view_profile(view, user, reply->arena, &row->name, &row->avatar);
+}
+
+uint64_t view_oldest_id(const struct view *view, int64_t age_ms)
+{
+    return id_floor(view->now_ms - age_ms + 1);
+}
+
+/* ---- For changes ---------------------------------------------------------------------------- */
+
+enum tidings_err view_take_token(struct view *view, struct reply *reply,
                                  const struct bucket_rule *rule, uint64_t *full_at)
 {
     int64_t at = (int64_t)*full_at, wait;
-    if (call->op->role != TIDINGS_ROLE_USER)
+    if (reply->op->role != TIDINGS_ROLE_USER)
         return TIDINGS_OK;
     if (!bucket_take(rule, view->now_ms, &at, &wait)) {
-        call->result[0] = (uint64_t)wait;
+        reply->answer->retry_after_ms = wait;
         return TIDINGS_RATE_LIMITED;
     }
     *full_at = (uint64_t)at;
     return TIDINGS_OK;
 }
 
-enum tidings_err view_take_follow_token(struct view *view, struct tidings_call *call,
+enum tidings_err view_take_follow_token(struct view *view, struct reply *reply,
                                         struct user_record *user)
 {
     struct bucket_rule rule = {
         .burst = (int64_t)view->settings->follow_burst,
         .refill_ms = (int64_t)view->settings->follow_refill_ms,
     };
-    return view_take_token(view, call, &rule, &user->follow_full_at);
+    return view_take_token(view, reply, &rule, &user->follow_full_at);
 }
 
 void view_add(struct view *view, uint64_t *count, int64_t delta)
@@ -112,33 +116,43 @@ void view_add(struct view *view, uint64_t *count, int64_t delta)
     }
 }
 
-uint64_t view_next_id(struct view *view)
+static bool news_grow(struct news *news)
 {
-    uint64_t next = id_next(view->last_id, view->now_ms);
-    if (!next) {
-        kv_fail(view->txn, TIDINGS_NO_SPACE);
-        return 0;
-    }
-    return view->last_id = next;
+    size_t room = news->room ? news->room * 2 : 64;
+    struct tidings_event *grown =
+        room <= NEWS_MAX ? realloc(news->events, room * sizeof *grown) : NULL;
+    if (!grown)
+        return false;
+    news->events = grown;
+    news->room = room;
+    return true;
 }
 
-void view_write_event(struct view *view, const struct tidings_event *event)
+static void news_add(struct news *news, const struct tidings_event *event)
 {
-    if (view->events++)
-        view_next_id(view);
-    struct key key = key_id(view->last_id);
-    uint8_t bytes[EVENT_RECORD_MAX];
-    kv_put(view->txn, TABLE_EVENT, &key, bytes, event_encode(event, bytes));
+    if (news->n < news->room || news_grow(news))
+        news->events[news->n++] = *event;
+    else
+        news->lost = true;
+}
+
+void view_tell(struct view *view, struct tidings_event event)
+{
+    event.happened_at = view->now_ms;
+    if (event_is_kept(event.type, view->settings))
+        view->rows->add_event(view, &event);
+    if (view->news)
+        news_add(view->news, &event);
 }
 
 void view_event(struct view *view, enum tidings_event_type type, uint64_t actor, uint64_t target,
                 uint64_t author, int64_t delta)
 {
-    view_write_event(view, &(struct tidings_event){
-                               .type = type,
-                               .actor_user_id = actor,
-                               .target_id = target,
-                               .author_id = author,
-                               .delta = delta,
-                           });
+    view_tell(view, (struct tidings_event){
+                        .type = type,
+                        .actor_user_id = actor,
+                        .target_id = target,
+                        .author_id = author,
+                        .delta = delta,
+                    });
 }

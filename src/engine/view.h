@@ -1,106 +1,147 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an operation sees: one snapshot, the heads that belong to it, and the time. Reading code
- * takes a view and does not know whether it runs on a reader's snapshot or inside the writer's
- * transaction.
+ * What an operation sees and changes: the rows of one moment, the settings and the time. Code that reads takes a view and
+ * does not know whether it looks at a snapshot or works inside a change.
  *
- * Errors of the storage are sticky in the transaction: view_failed() tells.
+ * An engine embeds struct view as the first member of its own. Errors of the storage are sticky: view_failed() tells.
  */
-#ifndef LOCAL_VIEW_H
-#define LOCAL_VIEW_H
+#ifndef ENGINE_VIEW_H
+#define ENGINE_VIEW_H
 
 #include "base/arena.h"
 #include "domain/bucket.h"
-#include "engine/local/memory/heads.h"
-#include "engine/local/rows/keys.h"
-#include "engine/local/storage/kv.h"
-#include "engine/inbox/realm.h"
-#include "engine/local/memory/recent.h"
-#include "engine/records/records.h"
+#include "engine/rows.h"
+
+/* What a change tells those who watch. */
+struct news {
+    struct tidings_event *events;
+    size_t n, room;
+    bool lost; /* more than could be remembered */
+};
 
 struct view {
-    struct kv_txn *txn;
-    struct heads *heads;
-    struct recent *recent; /* NULL: only what is in the table counts */
+    const struct rows *rows;
+    enum tidings_err *err;
     const struct tidings_settings *settings;
     struct arena *scratch; /* lives until the operation's end */
-    uint64_t version;      /* of the heads */
-    uint64_t age;          /* of the recent pairs */
-    uint64_t last_id;      /* the newest id given out */
     int64_t now_ms;        /* never before the newest change */
 
-    uint64_t before; /* writer: the newest id when this operation began */
-    uint64_t stamp;  /* writer: the id of this operation */
-    unsigned events; /* writer: events this operation has written */
-    bool fault;      /* writer: a count would have gone below zero */
+    uint64_t stamp;    /* changing: the id of this operation */
+    struct news *news; /* changing: NULL if nobody watches */
+    bool fault;        /* changing: a count would have gone below zero */
 };
 
 static inline bool view_failed(const struct view *view)
 {
-    return view->txn->err != TIDINGS_OK;
+    return *view->err != TIDINGS_OK;
+}
+
+/* The first failure stays. */
+static inline void view_fail(struct view *view, enum tidings_err err)
+{
+    if (!*view->err)
+        *view->err = err;
 }
 
 static inline void view_corrupt(struct view *view)
 {
-    kv_fail(view->txn, TIDINGS_CORRUPT);
+    view_fail(view, TIDINGS_CORRUPT);
 }
 
-static inline const struct head *view_head(const struct view *view, uint64_t author)
+/* What an answer is made of, besides the view. A change fills in what only it knows, the answer half the rest. */
+struct reply {
+    const struct tidings_op *op;
+    struct tidings_answer *answer;
+    struct arena *arena; /* the answer's own */
+};
+
+/* ---- Rows, in short ------------------------------------------------------------------------- */
+
+static inline struct user_record view_user(struct view *view, uint64_t user)
 {
-    return heads_get(view->heads, author, view->version);
+    return view->rows->get_user(view, user);
 }
 
-static inline const struct head *view_head_in(const struct view *view, const struct realm *realm,
-                                              uint64_t author)
+static inline void view_put_user(struct view *view, uint64_t user, const struct user_record *record)
 {
-    return heads_get(view->heads, author | realm->mark, view->version);
+    view->rows->put_user(view, user, record);
 }
 
-/* The user's record; zeros if there is none. */
-struct user_record view_user(struct view *view, uint64_t user);
+static inline bool view_post(struct view *view, uint64_t id, struct post_record *post)
+{
+    return view->rows->get_post(view, id, post);
+}
+
+static inline bool view_comment(struct view *view, uint64_t id, struct comment_record *comment)
+{
+    return view->rows->get_comment(view, id, comment);
+}
+
+static inline bool view_scene(struct view *view, uint64_t id, struct scene_record *scene)
+{
+    return view->rows->get_scene(view, id, scene);
+}
+
+static inline const struct head *view_head(struct view *view, enum realm realm, uint64_t author)
+{
+    return view->rows->get_head(view, realm, author);
+}
+
+/* ---- Memory --------------------------------------------------------------------------------- */
+
+/* A copy with a NUL behind it; on lack of memory the view fails. */
+struct tidings_text view_text(struct view *view, struct arena *arena, struct bytes bytes);
+
+/* The same in the scratch arena, for what must outlive the first put. */
+struct bytes view_keep(struct view *view, struct bytes bytes);
+
+/* An array in the arena; on lack of memory NULL, and the view fails. */
+void *view_array(struct view *view, struct arena *arena, size_t count, size_t size);
+
+static inline struct bytes bytes_of(struct tidings_text text)
+{
+    return (struct bytes){(const uint8_t *)text.p, text.n};
+}
+
+/* ---- For answers ---------------------------------------------------------------------------- */
 
 /* The user's profile, copied to the arena; empty texts if there is none. */
 void view_profile(struct view *view, uint64_t user, struct arena *arena, struct tidings_text *name,
                   struct tidings_text *avatar);
 
-/* Whether there is such a post. Its texts belong to the transaction. */
-bool view_post(struct view *view, uint64_t id, struct post_record *post);
+/* How many rows a page may have. */
+size_t view_limit(const struct view *view, const struct tidings_page *page);
 
-/* A copy with a NUL behind it; on lack of memory the transaction fails. */
-struct tidings_text view_text(struct view *view, struct arena *arena, struct bytes bytes);
+/* A page of a list: its places in the scratch arena, and where the next one begins; how many. */
+size_t view_page(struct view *view, const struct list *list, const struct tidings_page *page,
+                 struct place **places, struct tidings_cursor *next);
 
-/* An array in the arena; on lack of memory NULL, and the transaction fails. */
-void *view_array(struct view *view, struct arena *arena, size_t count, size_t size);
+/* The row of a list that shows a user. */
+void view_user_row(struct view *view, struct reply *reply, uint64_t user, uint64_t stamp);
 
 /* The least id that is younger than that age. */
 uint64_t view_oldest_id(const struct view *view, int64_t age_ms);
 
-/* How many rows a page may have. */
-size_t view_limit(const struct view *view, const struct tidings_page *page);
-
-/* ---- For the writer ------------------------------------------------------------------------- */
-
-void view_put_user(struct view *view, uint64_t user, const struct user_record *record);
+/* ---- For changes ---------------------------------------------------------------------------- */
 
 /*
  * Takes a token at the operation's time from the bucket in a user's record, which the caller writes.
- * If none is left: RATE_LIMITED, and the wait in call->result[0]. Services and admins are free of it.
+ * If none is left: RATE_LIMITED, with the wait in the answer. Services and admins are free of it.
  */
-enum tidings_err view_take_token(struct view *view, struct tidings_call *call,
+enum tidings_err view_take_token(struct view *view, struct reply *reply,
                                  const struct bucket_rule *rule, uint64_t *full_at);
 /* The same from the bucket of follows. */
-enum tidings_err view_take_follow_token(struct view *view, struct tidings_call *call,
+enum tidings_err view_take_follow_token(struct view *view, struct reply *reply,
                                         struct user_record *user);
 
-/* Adds to a count. A would-be negative one is a fault in the data: the transaction fails. */
+/* Adds to a count. A would-be negative one is a fault in the data: the view fails. */
 void view_add(struct view *view, uint64_t *count, int64_t delta);
 
-/* A further id of this operation's; 0 if they are used up, and the transaction fails. */
-uint64_t view_next_id(struct view *view);
-
-/* Writes an event of this operation; the first takes the operation's own id, if no further one was
- * taken before. Its id and time need not be set. */
-void view_write_event(struct view *view, const struct tidings_event *event);
+/*
+ * Tells of a change: keeps the event, if it is of a type that is kept, and tells those who watch. Its id and time are set
+ * here. The first event kept takes the operation's own id, if no further id was taken before.
+ */
+void view_tell(struct view *view, struct tidings_event event);
 
 /* The same for those that are about a user, or a post of the author's. */
 void view_event(struct view *view, enum tidings_event_type type, uint64_t actor, uint64_t target,

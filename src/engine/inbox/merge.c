@@ -25,7 +25,7 @@ void merge_begin(struct merge *merge)
     heap_make(merge->heap, merge->n, sizeof *merge->heap);
 }
 
-/* The first source's tie; NULL if there can be no match in it, or the transaction has failed. */
+/* The first source's tie; NULL if there can be no match in it, or the view has failed. */
 static struct tie *first_tie(struct merge *merge)
 {
     struct source *first = &merge->heap[0];

@@ -4,8 +4,8 @@
  * newest post that might match; only when that id comes to the top is the first real match searched
  * for, so that authors whose posts are too old for the page cost nothing more.
  */
-#ifndef LOCAL_MERGE_H
-#define LOCAL_MERGE_H
+#ifndef INBOX_MERGE_H
+#define INBOX_MERGE_H
 
 #include "engine/inbox/tie.h"
 
@@ -20,7 +20,7 @@ struct source {
 
 struct merge {
     struct view *view;
-    const struct realm *realm;
+    enum realm realm;
     uint64_t viewer;
     enum scope scope;
     enum tidings_filter filter;
@@ -39,8 +39,8 @@ void merge_add_all(struct merge *merge, const struct tie_stored *stored, size_t 
 /* When all are added. */
 void merge_begin(struct merge *merge);
 
-/* The next match: its number and id, and the tie it belongs to. False at the end, or if the
- * transaction has failed. */
+/* The next match: its number and id, and the tie it belongs to. False at the end, or if the view
+ * has failed. */
 bool merge_next(struct merge *merge, struct tie **tie, uint32_t *seq, uint64_t *id);
 
 #endif

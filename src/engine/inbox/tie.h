@@ -12,47 +12,50 @@
  * and how many of these were deleted, up to the author's deletion number `settled`; only later
  * deletions are looked up. Every change to a pair settles it.
  */
-#ifndef LOCAL_TIE_H
-#define LOCAL_TIE_H
+#ifndef INBOX_TIE_H
+#define INBOX_TIE_H
 
 #include "engine/view.h"
 
+/* Where a pair is kept: among those with posts delivered or a standing follow, which are looked at together, or apart. */
+enum tie_place { TIE_NOWHERE, TIE_INSIDE, TIE_OUTSIDE };
+
 struct tie {
-    const struct realm *realm;
+    enum realm realm;
     uint64_t fan;
     uint64_t author;
     const struct head *head;
-    enum user_row stored; /* where the pair lies; 0 if nowhere */
-    struct skips *skips;  /* decoded when first needed, in the scratch arena */
+    enum tie_place stored; /* where the pair lies */
+    uint64_t listed;       /* the rank under which the author's followers list the fan; 0 if they do not */
+    struct skips *skips;   /* decoded when first needed, in the scratch arena */
     struct pair pair;
-};
-
-/* Which of an author's posts a list is about. */
-enum scope {
-    SCOPE_INBOX,  /* those delivered, deleted ones too */
-    SCOPE_AUTHOR, /* those not deleted */
-    SCOPE_ALIVE,  /* those delivered and not deleted */
 };
 
 /* ---- Loading -------------------------------------------------------------------------------- */
 
-/* The tie, empty if nothing is stored. Ties must not be copied. On failure the transaction fails.
- */
-void tie_load_in(struct view *view, const struct realm *realm, uint64_t fan, uint64_t author,
-                 struct tie *tie);
+/* The tie, empty if nothing is stored. Ties must not be copied. On failure the view fails. */
+void tie_load(struct view *view, enum realm realm, uint64_t fan, uint64_t author, struct tie *tie);
 
-static inline void tie_load(struct view *view, uint64_t fan, uint64_t author, struct tie *tie)
+/* For an engine: the pair of a tie out of its bytes; where they lie, and the head, is the caller's. */
+void tie_unpack(struct view *view, struct bytes value, struct tie *tie);
+
+/* For an engine: where the pair belongs now, and the rank under which followers list it now, or 0. */
+enum tie_place tie_belongs(const struct tie *tie);
+
+static inline uint64_t tie_rank(const struct tie *tie)
 {
-    tie_load_in(view, &realm_posts, fan, author, tie);
+    return tie->pair.following ? tie->pair.rank : 0;
 }
+
+/* For an engine: the bytes of the pair, in the scratch arena; {NULL, 0} if memory is short. */
+struct bytes tie_pack(struct view *view, struct tie *tie);
 
 /* The tie to the author from among *n settled ones, or loaded, settled and added to them. NULL if
  * memory is short. */
-struct tie *tie_among(struct view *view, const struct realm *realm, uint64_t fan, uint64_t author,
+struct tie *tie_among(struct view *view, enum realm realm, uint64_t fan, uint64_t author,
                       struct tie **ties, size_t *n);
 
-/* A pair as it lies in the table, with the author's head: enough to know how new its posts may be.
- */
+/* A pair as it is stored, with the author's head: enough to know how new its posts may be. */
 struct tie_stored {
     uint64_t author;
     const struct head *head;
@@ -61,20 +64,19 @@ struct tie_stored {
 
 /* All pairs of a fan with posts delivered, or a standing follow, by author id; in the scratch
  * arena. */
-size_t tie_scan(struct view *view, const struct realm *realm, uint64_t fan,
-                struct tie_stored **stored);
+static inline size_t tie_scan(struct view *view, enum realm realm, uint64_t fan,
+                              struct tie_stored **stored)
+{
+    return view->rows->get_pairs(view, realm, fan, true, stored);
+}
 
 /* The tie of a stored pair. */
-void tie_decode(struct view *view, const struct realm *realm, uint64_t fan,
-                const struct tie_stored *stored, struct tie *tie);
+void tie_decode(struct view *view, enum realm realm, uint64_t fan, const struct tie_stored *stored,
+                struct tie *tie);
 
-/* All of tie_scan's, decoded. */
-size_t tie_list_in(struct view *view, const struct realm *realm, uint64_t fan, struct tie **ties);
-
-static inline size_t tie_list(struct view *view, uint64_t fan, struct tie **ties)
-{
-    return tie_list_in(view, &realm_posts, fan, ties);
-}
+/* All of tie_scan's, decoded; and settled, too: a change may be made to each. */
+size_t tie_list(struct view *view, enum realm realm, uint64_t fan, struct tie **ties);
+size_t tie_settle_all(struct view *view, enum realm realm, uint64_t fan, struct tie **ties);
 
 /* A standing follow. */
 struct tie_follow {
@@ -84,13 +86,10 @@ struct tie_follow {
 
 /* The fan's standing follows that began before the rank `after`, or all if that is 0; the newest `most` of them, newest
  * first, in the scratch arena. */
-size_t tie_follows(struct view *view, const struct realm *realm, uint64_t fan, uint64_t after,
-                   size_t most, struct tie_follow **follows);
+size_t tie_follows(struct view *view, enum realm realm, uint64_t fan, uint64_t after, size_t most,
+                   struct tie_follow **follows);
 
 /* ---- Counting ------------------------------------------------------------------------------- */
-
-/* Posts delivered, deleted ones too. */
-uint64_t tie_delivered(const struct tie *tie);
 
 /* Posts delivered, not deleted, not read. */
 uint64_t tie_unread(struct view *view, const struct tie *tie);
@@ -105,7 +104,7 @@ struct tie_count {
 };
 
 /* What is unread of a stored pair. */
-struct tie_count tie_count_stored(struct view *view, const struct realm *realm, uint64_t fan,
+struct tie_count tie_count_stored(struct view *view, enum realm realm, uint64_t fan,
                                   const struct tie_stored *stored);
 
 /* What is unread, author by author, for all of the inbox's pairs. */
@@ -113,7 +112,10 @@ size_t tie_counts(struct view *view, uint64_t fan, struct tie_count **counts);
 
 /* ---- Single posts --------------------------------------------------------------------------- */
 
-bool tie_has(const struct tie *tie, uint32_t seq);
+static inline bool tie_has(const struct tie *tie, uint32_t seq)
+{
+    return pair_has(&tie->pair, seq);
+}
 
 /* The stamp of the first reading, or 0. */
 uint64_t tie_read_stamp(struct view *view, const struct tie *tie, uint32_t seq);
@@ -126,22 +128,20 @@ uint64_t tie_read_stamp(struct view *view, const struct tie *tie, uint32_t seq);
 uint32_t tie_search(struct view *view, struct tie *tie, enum scope scope,
                     enum tidings_filter filter, uint32_t bound);
 
-/* ---- Changing (writer) ---------------------------------------------------------------------- */
+/* ---- Changing ------------------------------------------------------------------------------- */
 
 /* Accounts for the author's latest deletions. Before any other change. */
 void tie_settle(struct view *view, struct tie *tie);
-
-/* Begins or ends the following: what is published from now on is delivered, or not any more. What
- * is ended and begun again with nothing published in between is one span. */
-void tie_open(struct tie *tie, uint64_t rank);
-void tie_close(struct tie *tie);
 
 /* Marks everything unread with a number below `bound`, and saves the pair if there was any; how
  * many. */
 uint64_t tie_mark_below(struct view *view, struct tie *tie, uint32_t bound);
 
-/* Writes the pair where it belongs, or removes it if it says nothing any more. */
-void tie_save(struct view *view, struct tie *tie);
+/* Writes the pair, or removes it if it says nothing any more. */
+static inline void tie_save(struct view *view, struct tie *tie)
+{
+    view->rows->put_pair(view, tie);
+}
 
 /* The 64 posts around `seq`; empty if none of them is read. */
 void tie_readmap(struct view *view, const struct tie *tie, uint32_t seq, struct readmap *map);

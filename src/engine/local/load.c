@@ -49,8 +49,8 @@ void save_newest(struct kv_txn *txn, struct newest newest)
 /* ---- Heads ---------------------------------------------------------------------------------- */
 
 /* One author's lists as they come out of the table. */
-struct list {
-    const struct realm *realm;
+struct author_lists {
+    enum realm realm;
     uint64_t author;
     uint64_t *ids;
     uint32_t *deleted;
@@ -72,7 +72,7 @@ static bool make_room(void **array, size_t *room, size_t want, size_t size)
     return true;
 }
 
-static bool list_room(struct list *list)
+static bool list_room(struct author_lists *list)
 {
     size_t room_sorted = list->room_deleted;
     return make_room((void **)&list->ids, &list->room_posts, list->n_posts + READMAP_POSTS,
@@ -84,7 +84,7 @@ static bool list_room(struct list *list)
 }
 
 /* Appends a chunk; false if it is not the next one or not whole. */
-static bool add_chunk(struct list *list, uint8_t row, uint32_t chunk, struct bytes value)
+static bool add_chunk(struct author_lists *list, uint8_t row, uint32_t chunk, struct bytes value)
 {
     bool posts = row == ROW_POSTS;
     size_t size = posts ? ID_BYTES : 4;
@@ -107,7 +107,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static bool is_sound(const struct list *list)
+static bool is_sound(const struct author_lists *list)
 {
     for (uint32_t i = 1; i < list->n_posts; i++)
         if (list->ids[i] <= list->ids[i - 1])
@@ -119,16 +119,16 @@ static bool is_sound(const struct list *list)
 }
 
 /* Whether the list is a story's that has been deleted. */
-static bool is_closed(struct kv_txn *txn, const struct list *list)
+static bool is_closed(struct kv_txn *txn, const struct author_lists *list)
 {
     struct key key = key_id(list->author);
     struct post_record post;
     struct bytes value;
-    return list->realm == &realm_scenes && kv_get(txn, TABLE_POST, &key, &value) &&
+    return list->realm == REALM_SCENES && kv_get(txn, TABLE_POST, &key, &value) &&
            post_decode(value, &post) && post.deleted;
 }
 
-static enum tidings_err finish_list(struct local *local, struct kv_txn *txn, struct list *list)
+static enum tidings_err finish_list(struct local *local, struct kv_txn *txn, struct author_lists *list)
 {
     if (!list->author)
         return TIDINGS_OK;
@@ -138,7 +138,7 @@ static enum tidings_err finish_list(struct local *local, struct kv_txn *txn, str
     if (!is_sound(list))
         return TIDINGS_CORRUPT;
     struct head head = {
-        .author = list->author | list->realm->mark,
+        .author = list->author | realm_rows[list->realm].mark,
         .last_id = is_closed(txn, list) ? HEAD_CLOSED : 0,
         .n_posts = list->n_posts,
         .n_deleted = list->n_deleted,
@@ -149,7 +149,7 @@ static enum tidings_err finish_list(struct local *local, struct kv_txn *txn, str
     return heads_load(local->heads, &head) ? TIDINGS_OK : TIDINGS_NO_MEMORY;
 }
 
-static enum tidings_err take_row(struct local *local, struct kv_txn *txn, struct list *list,
+static enum tidings_err take_row(struct local *local, struct kv_txn *txn, struct author_lists *list,
                                  struct bytes key, struct bytes value)
 {
     if (key.n != ID_BYTES + 1 + 4)
@@ -171,14 +171,14 @@ static enum tidings_err take_row(struct local *local, struct kv_txn *txn, struct
 }
 
 static enum tidings_err load_realm(struct local *local, struct kv_txn *txn,
-                                   const struct realm *realm)
+                                   enum realm realm)
 {
-    struct list list = {.realm = realm};
+    struct author_lists list = {.realm = realm};
     struct key first = key_id(0);
     struct bytes key, value;
     enum tidings_err err = TIDINGS_OK;
-    bool found = kv_seek(txn, realm->lists, &first, &key, &value);
-    for (; found && !err; found = kv_next(txn, realm->lists, &key, &value))
+    bool found = kv_seek(txn, realm_rows[realm].lists, &first, &key, &value);
+    for (; found && !err; found = kv_next(txn, realm_rows[realm].lists, &key, &value))
         err = take_row(local, txn, &list, key, value);
     if (!err)
         err = txn->err;
@@ -196,9 +196,9 @@ enum tidings_err load_heads(struct local *local, const char **message)
     enum tidings_err err = kv_begin(local->kv, &txn);
     if (err)
         return err;
-    err = load_realm(local, &txn, &realm_posts);
+    err = load_realm(local, &txn, REALM_POSTS);
     if (!err)
-        err = load_realm(local, &txn, &realm_scenes);
+        err = load_realm(local, &txn, REALM_SCENES);
     if (err == TIDINGS_CORRUPT)
         *message = "an author's list of posts is damaged; verify --repair makes the lists anew";
     kv_abort(&txn);

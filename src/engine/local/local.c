@@ -6,10 +6,8 @@
 #include <time.h>
 
 #include "domain/ids.h"
+#include "engine/local/memory/recent.h"
 #include "engine/ops/ops.h"
-#include "engine/ops/story.h"
-
-enum { BUSY_RETRY_MS = 1000 };
 
 static int64_t system_clock(void *ctx)
 {
@@ -34,12 +32,14 @@ int64_t local_now(const struct local *local, const struct tidings_op *op)
 static bool needs_no_writer(struct local *local, const struct tidings_op *op)
 {
     struct snapshot *snapshot;
+    if (!op_writes(op->kind))
+        return true;
     if (op->kind != TIDINGS_OP_OPEN || op->once || snapshot_take(local, op, &snapshot))
         return false;
-    bool settled = open_is_settled(&snapshot->view, op->user_id, op->u.post.post_id);
-    settled = settled && !view_failed(&snapshot->view);
+    struct view *view = &snapshot->view.view;
+    bool nothing = open_changes_nothing(view, op) && !view_failed(view);
     snapshot_return(local, snapshot);
-    return settled;
+    return nothing;
 }
 
 static void local_submit(struct engine *engine, struct tidings_call *call)
@@ -51,52 +51,25 @@ static void local_submit(struct engine *engine, struct tidings_call *call)
         writer_submit(local, call);
 }
 
-/* What the answer says besides the error. */
-static enum tidings_err refuse(struct view *view, struct reply *reply)
+static enum tidings_err answer(struct view *view, struct tidings_call *call)
 {
-    struct post_record post;
-    struct scene_record scene;
-    enum tidings_err err = reply->call->err;
-    if (err == TIDINGS_RATE_LIMITED)
-        reply->answer->retry_after_ms = (int64_t)reply->call->result[0];
-    if (err == TIDINGS_BUSY)
-        reply->answer->retry_after_ms = BUSY_RETRY_MS;
-    if (err == TIDINGS_DELETED && view_post(view, reply->call->result[0], &post))
-        reply->answer->title = view_text(view, reply->arena, post.title);
-    else if (err == TIDINGS_DELETED && view_scene(view, reply->call->result[0], &scene))
-        reply->answer->title = view_text(view, reply->arena, scene.title);
-    return err;
+    struct reply reply = {call->op, call->answer, call->answer->memory};
+    enum tidings_err err =
+        call->op->once ? once_recall(view, &reply) : op_table[call->op->kind].answer(view, &reply);
+    return err ? err : *view->err;
 }
 
-/* What was kept when it happened: now, or the first time. */
-static enum tidings_err recall(struct view *view, struct reply *reply)
-{
-    struct once_record record;
-    if (!once_get(view, reply->op, &record))
-        return TIDINGS_UNCERTAIN;
-    reply->answer->stored = view_text(view, reply->arena, record.answer);
-    return TIDINGS_OK;
-}
-
-static enum tidings_err local_answer(struct engine *engine, const struct tidings_call *call,
-                                     struct tidings_answer *answer, struct arena *arena)
+static enum tidings_err local_finish(struct engine *engine, struct tidings_call *call)
 {
     struct local *local = (struct local *)engine;
-    struct reply reply = {.call = call, .op = call->op, .answer = answer, .arena = arena};
     struct snapshot *snapshot;
     enum tidings_err err = snapshot_take(local, call->op, &snapshot);
-    if (err)
-        return call->err ? call->err : err;
-    struct view *view = &snapshot->view;
-    if (call->err)
-        err = refuse(view, &reply);
-    else
-        err = call->op->once ? recall(view, &reply) : op_answer(view, &reply);
-    if (!err)
-        err = view->txn->err;
-    snapshot_return(local, snapshot);
+    if (!err) {
+        err = answer(&snapshot->view.view, call);
+        snapshot_return(local, snapshot);
+    }
     /* The change is made, and only its answer could not be. */
-    bool changed = !call->err && op_writes(call->op->kind);
+    bool changed = op_writes(call->op->kind);
     return changed && (err == TIDINGS_CORRUPT || err == TIDINGS_NO_MEMORY) ? TIDINGS_UNCERTAIN
                                                                            : err;
 }
@@ -120,10 +93,11 @@ static enum tidings_err local_backup(struct engine *engine, struct tidings_backu
 
 static void release(struct local *local)
 {
-    readers_release(&local->readers);
+    snapshots_release(&local->snapshots);
     recent_free(local->recent);
     heads_free(local->heads);
     store_close(local->store);
+    engine_release(&local->engine);
     free(local);
 }
 
@@ -136,7 +110,7 @@ static void local_close(struct engine *engine)
 
 static const struct engine_vtable local_vtable = {
     .submit = local_submit,
-    .answer = local_answer,
+    .finish = local_finish,
     .stats = local_stats,
     .verify = local_verify,
     .backup = local_backup,
@@ -165,9 +139,9 @@ static enum tidings_err start(struct local *local, const struct tidings_options 
         .settings = &local->settings,
         .each_second = options->durability == TIDINGS_DURABLE_SECOND,
         .progress = options->progress,
-        .pause = readers_pause,
-        .resume = readers_resume,
-        .ctx = &local->readers,
+        .pause = snapshots_pause,
+        .resume = snapshots_resume,
+        .ctx = &local->snapshots,
     };
     local->heads = heads_new();
     local->recent = recent_new(local->settings.recent_mb << 20);
@@ -191,13 +165,13 @@ enum tidings_err engine_local_open(const struct tidings_options *options, struct
     struct local *local = calloc(1, sizeof *local);
     if (!local)
         return TIDINGS_NO_MEMORY;
-    local->engine.vtable = &local_vtable;
+    engine_init(&local->engine, &local_vtable);
     local->settings = options->settings;
     local->clock = options->clock ? options->clock : system_clock;
     local->clock_ctx = options->clock_ctx;
     local->fault = options->fault;
     local->fault_ctx = options->fault_ctx;
-    readers_init(&local->readers);
+    snapshots_init(&local->snapshots);
     enum tidings_err err = start(local, options, message);
     if (err) {
         release(local);

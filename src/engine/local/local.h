@@ -2,11 +2,14 @@
 /*
  * The parts of the local engine and who owns what:
  *
- *     readers.c   a pool of snapshots, taken by whoever wants an answer
+ *     storage/    LMDB, the redo log, base images, the data directory, backup and restore
+ *     rows/       the rows of engine/rows.h and all lists, as keys and values
+ *     memory/     authors' heads, and the pairs of those here lately
+ *     verify/     recomputing what is stored twice; the authors' lists anew from the posts
+ *     snapshots.c a pool of snapshots, taken by whoever wants an answer
  *     writer.c    the one thread that changes anything, in batches
+ *     sweep.c     removes what is nobody's any more
  *     load.c      what is kept in memory, from the data
- *     verify.c    recomputing what is stored twice
- *     rebuild.c   the authors' lists anew from the posts
  *     reheat.c    orders and states anew when the rules for them change
  *     local.c     opening, closing, and the engine's table
  */
@@ -16,8 +19,8 @@
 #include <pthread.h>
 
 #include "engine/engine.h"
+#include "engine/local/rows/rows.h"
 #include "engine/local/storage/store.h"
-#include "engine/view.h"
 
 /* What an operation takes for itself while it runs; a fan with very many ties takes the most. */
 #define SCRATCH_MEMORY_MAX ((size_t)1 << 30)
@@ -27,10 +30,10 @@ struct snapshot {
     struct kv_txn txn;
     struct heads_reader *place;
     struct arena scratch;
-    struct view view;
+    struct local_view view;
 };
 
-struct readers {
+struct snapshots {
     pthread_mutex_t mutex;
     pthread_cond_t returned;
     struct snapshot *idle;
@@ -50,7 +53,7 @@ struct writer {
 
     pthread_mutex_t turn; /* held while writing: the writer's batches, and verify */
     struct arena scratch;
-    struct arena answers;       /* of operations that happen once */
+    struct news news;           /* of the batch under way */
     struct tidings_stats stats; /* guarded by the queue's mutex */
 };
 
@@ -66,21 +69,21 @@ struct local {
     struct heads *heads;
     struct recent *recent;
     _Atomic uint64_t committed; /* the newest version that is durable: no reader sees a later one */
-    struct readers readers;
+    struct snapshots snapshots;
     struct writer writer;
 };
 
 /* The time an operation wants to happen at. */
 int64_t local_now(const struct local *local, const struct tidings_op *op);
 
-/* ---- readers.c ------------------------------------------------------------------------------ */
+/* ---- snapshots.c ---------------------------------------------------------------------------- */
 
-void readers_init(struct readers *readers);
-void readers_release(struct readers *readers);
+void snapshots_init(struct snapshots *snapshots);
+void snapshots_release(struct snapshots *snapshots);
 
-/* Waits until all snapshots are back, and lends none until readers_resume. */
-void readers_pause(void *readers);
-void readers_resume(void *readers);
+/* Waits until all snapshots are back, and lends none until snapshots_resume. */
+void snapshots_pause(void *snapshots);
+void snapshots_resume(void *snapshots);
 
 /* A snapshot of now, its view ready at the operation's time. Waits if all are taken. On failure
  * *snapshot is untouched. */
@@ -101,6 +104,11 @@ void writer_stats(struct local *local, struct tidings_stats *stats);
 /* Completes what is queued, then ends the thread. */
 void writer_stop(struct local *local);
 
+/* ---- sweep.c -------------------------------------------------------------------------------- */
+
+/* Removes about that many rows of each kind. For the writer. */
+void sweep(struct view *view, size_t most);
+
 /* ---- load.c --------------------------------------------------------------------------------- */
 
 /* Where writing goes on. */
@@ -117,7 +125,7 @@ struct newest {
 struct newest load_newest(struct kv_txn *txn);
 void save_newest(struct kv_txn *txn, struct newest newest);
 
-/* ---- rebuild.c ------------------------------------------------------------------------------ */
+/* ---- verify/rebuild.c ----------------------------------------------------------------------- */
 
 /* Makes the authors' lists anew from the posts. CORRUPT if these are damaged too. */
 enum tidings_err rebuild_lists(struct local *local);
@@ -131,7 +139,7 @@ enum tidings_err reheat(struct local *local, bool as_stored);
 /* Writes down the settings in force, with the first batch of a new directory. */
 void reheat_begin(struct kv_txn *txn, const struct tidings_settings *settings);
 
-/* ---- verify.c ------------------------------------------------------------------------------- */
+/* ---- verify/verify.c ------------------------------------------------------------------------ */
 
 enum tidings_err local_verify(struct engine *engine, struct tidings_verify *verify);
 

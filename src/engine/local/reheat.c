@@ -101,12 +101,12 @@ static bool remove_rows(struct view *view, enum table table, const struct key *p
                         size_t *budget)
 {
     struct bytes key, value;
-    while (kv_seek(view->txn, table, prefix, &key, &value) && key_has_prefix(key, prefix)) {
+    while (kv_seek(txn_of(view), table, prefix, &key, &value) && key_has_prefix(key, prefix)) {
         if (!*budget || key.n > KEY_MAX)
             return false;
         struct key gone = {.n = (uint8_t)key.n};
         memcpy(gone.bytes, key.p, key.n);
-        kv_del(view->txn, table, &gone);
+        kv_del(txn_of(view), table, &gone);
         --*budget;
     }
     return true;
@@ -127,17 +127,12 @@ static void fold(struct view *view, uint64_t id)
     struct target target;
     struct key row = key_row(id, ROW_COMMENT);
     struct bytes value;
-    if (!kv_get(view->txn, TABLE_TARGET, &row, &value) ||
+    if (!kv_get(txn_of(view), TABLE_TARGET, &row, &value) ||
         !target_find(view, TIDINGS_TARGET_COMMENT, id, &target))
         return;
     struct comment_record now = target.comment;
-    now.status = comment_folded(view, &now);
-    if (now.status == target.comment.status)
-        return;
-    bool hidden = now.status == TIDINGS_COMMENT_HIDDEN;
-    comment_change(view, id, &target.post, &target.comment, &now);
-    comment_event(view, hidden ? TIDINGS_EVENT_COMMENT_HIDDEN : TIDINGS_EVENT_COMMENT_RESTORED, 0,
-                  id, &now, &target.post, hidden ? -1 : +1);
+    if (comment_folded(view, &now) != now.status)
+        comment_judge(view, 0, &target, &now);
 }
 
 static bool fold_one(struct view *view, uint64_t id, size_t *budget)
@@ -155,7 +150,7 @@ static bool enter_comment(struct view *view, uint64_t id, size_t *budget)
     (void)budget;
     if (view_comment(view, id, &comment) && comment_is_listed(&comment)) {
         struct key key = comment_hot_key(view, id, &comment);
-        kv_put(view->txn, TABLE_TARGET, &key, "", 0);
+        put_mark(view, TABLE_TARGET, &key);
     }
     return true;
 }
@@ -165,9 +160,9 @@ static bool enter_post(struct view *view, uint64_t id, size_t *budget)
     struct post_record post;
     (void)budget;
     if (view_post(view, id, &post) && !post.deleted) {
-        struct counts_record counts = view_counts(view, id);
+        struct counts_record counts = local_get_counts(view, id);
         struct key key = post_hot_key(view, id, &post, &counts);
-        kv_put(view->txn, TABLE_HOT, &key, "", 0);
+        put_mark(view, TABLE_HOT, &key);
     }
     return true;
 }
@@ -179,7 +174,7 @@ static bool each_id(struct view *view, enum table table, uint64_t *place,
     struct bytes key, value;
     while (*budget && !view_failed(view)) {
         struct key from = key_id(*place + 1);
-        if (!kv_seek(view->txn, table, &from, &key, &value))
+        if (!kv_seek(txn_of(view), table, &from, &key, &value))
             return true;
         uint64_t id = key.n >= ID_BYTES ? get_id(key.p) : 0;
         if (id <= *place || id > TIDINGS_ID_MAX)
@@ -219,15 +214,17 @@ static enum tidings_err do_piece(struct local *local, struct arena *scratch, boo
         return err;
     struct rules_record rules = load_rules(&txn, &local->settings);
     struct newest newest = load_newest(&txn);
-    struct view view = {
+    struct local_view view = {
+        .view = {.rows = &local_rows,
+                 .err = &txn.err,
+                 .settings = &local->settings,
+                 .scratch = scratch,
+                 .now_ms = local_now(local, NULL)},
         .txn = &txn,
         .heads = local->heads,
-        .settings = &local->settings,
-        .scratch = scratch,
         .version = newest.version + 1,
         .last_id = newest.id,
-        .now_ms = local_now(local, NULL),
-        .events = 1, /* there is no operation whose id the first could take */
+        .spent = true, /* there is no operation whose id the first event could take */
     };
     /* In a new directory there is nothing to do; the first batch brings the row. */
     *done = rules.stage == DONE || !newest.version;
@@ -235,7 +232,7 @@ static enum tidings_err do_piece(struct local *local, struct arena *scratch, boo
         kv_abort(&txn);
         return TIDINGS_OK;
     }
-    while (rules.stage != DONE && work(&view, &rules)) {
+    while (rules.stage != DONE && work(&view.view, &rules)) {
         rules.stage = rules.stage == POSTS ? DONE : rules.stage + 1;
         rules.place = 0;
     }

@@ -4,11 +4,12 @@
 
 #include "domain/ids.h"
 #include "engine/local/local.h"
+#include "engine/local/memory/recent.h"
 
-void readers_init(struct readers *readers)
+void snapshots_init(struct snapshots *snapshots)
 {
-    pthread_mutex_init(&readers->mutex, NULL);
-    pthread_cond_init(&readers->returned, NULL);
+    pthread_mutex_init(&snapshots->mutex, NULL);
+    pthread_cond_init(&snapshots->returned, NULL);
 }
 
 static void snapshot_free(struct snapshot *snapshot)
@@ -18,15 +19,15 @@ static void snapshot_free(struct snapshot *snapshot)
     free(snapshot);
 }
 
-void readers_release(struct readers *readers)
+void snapshots_release(struct snapshots *snapshots)
 {
-    while (readers->idle) {
-        struct snapshot *snapshot = readers->idle;
-        readers->idle = snapshot->next;
+    while (snapshots->idle) {
+        struct snapshot *snapshot = snapshots->idle;
+        snapshots->idle = snapshot->next;
         snapshot_free(snapshot);
     }
-    pthread_cond_destroy(&readers->returned);
-    pthread_mutex_destroy(&readers->mutex);
+    pthread_cond_destroy(&snapshots->returned);
+    pthread_mutex_destroy(&snapshots->mutex);
 }
 
 static enum tidings_err snapshot_new(struct local *local, struct snapshot **out)
@@ -50,55 +51,55 @@ static enum tidings_err snapshot_new(struct local *local, struct snapshot **out)
 }
 
 /* An idle one, or NULL if a new one may be made; it is counted already. */
-static struct snapshot *take_idle(struct readers *readers, size_t most)
+static struct snapshot *take_idle(struct snapshots *snapshots, size_t most)
 {
-    pthread_mutex_lock(&readers->mutex);
-    while (readers->paused || (!readers->idle && readers->made >= most))
-        pthread_cond_wait(&readers->returned, &readers->mutex);
-    readers->out++;
-    struct snapshot *snapshot = readers->idle;
+    pthread_mutex_lock(&snapshots->mutex);
+    while (snapshots->paused || (!snapshots->idle && snapshots->made >= most))
+        pthread_cond_wait(&snapshots->returned, &snapshots->mutex);
+    snapshots->out++;
+    struct snapshot *snapshot = snapshots->idle;
     if (snapshot)
-        readers->idle = snapshot->next;
+        snapshots->idle = snapshot->next;
     else
-        readers->made++;
-    pthread_mutex_unlock(&readers->mutex);
+        snapshots->made++;
+    pthread_mutex_unlock(&snapshots->mutex);
     return snapshot;
 }
 
-static void give_back(struct readers *readers, struct snapshot *snapshot)
+static void give_back(struct snapshots *snapshots, struct snapshot *snapshot)
 {
-    pthread_mutex_lock(&readers->mutex);
+    pthread_mutex_lock(&snapshots->mutex);
     if (snapshot) {
-        snapshot->next = readers->idle;
-        readers->idle = snapshot;
+        snapshot->next = snapshots->idle;
+        snapshots->idle = snapshot;
     } else {
-        readers->made--;
+        snapshots->made--;
     }
-    readers->out--;
-    if (readers->paused)
-        pthread_cond_broadcast(&readers->returned);
+    snapshots->out--;
+    if (snapshots->paused)
+        pthread_cond_broadcast(&snapshots->returned);
     else
-        pthread_cond_signal(&readers->returned);
-    pthread_mutex_unlock(&readers->mutex);
+        pthread_cond_signal(&snapshots->returned);
+    pthread_mutex_unlock(&snapshots->mutex);
 }
 
-void readers_pause(void *arg)
+void snapshots_pause(void *arg)
 {
-    struct readers *readers = arg;
-    pthread_mutex_lock(&readers->mutex);
-    readers->paused = true;
-    while (readers->out)
-        pthread_cond_wait(&readers->returned, &readers->mutex);
-    pthread_mutex_unlock(&readers->mutex);
+    struct snapshots *snapshots = arg;
+    pthread_mutex_lock(&snapshots->mutex);
+    snapshots->paused = true;
+    while (snapshots->out)
+        pthread_cond_wait(&snapshots->returned, &snapshots->mutex);
+    pthread_mutex_unlock(&snapshots->mutex);
 }
 
-void readers_resume(void *arg)
+void snapshots_resume(void *arg)
 {
-    struct readers *readers = arg;
-    pthread_mutex_lock(&readers->mutex);
-    readers->paused = false;
-    pthread_cond_broadcast(&readers->returned);
-    pthread_mutex_unlock(&readers->mutex);
+    struct snapshots *snapshots = arg;
+    pthread_mutex_lock(&snapshots->mutex);
+    snapshots->paused = false;
+    pthread_cond_broadcast(&snapshots->returned);
+    pthread_mutex_unlock(&snapshots->mutex);
 }
 
 /*
@@ -125,29 +126,32 @@ static enum tidings_err start_committed(struct local *local, struct snapshot *sn
 }
 
 static void make_view(struct local *local, const struct tidings_op *op, struct newest newest,
-                      struct snapshot *snapshot)
+                      uint64_t age, struct snapshot *snapshot)
 {
     int64_t now_ms = local_now(local, op), newest_ms = id_time_ms(newest.id);
-    snapshot->view = (struct view){
+    snapshot->view = (struct local_view){
+        .view = {.rows = &local_rows,
+                 .err = &snapshot->txn.err,
+                 .settings = &local->settings,
+                 .scratch = &snapshot->scratch,
+                 .now_ms = now_ms > newest_ms ? now_ms : newest_ms},
         .txn = &snapshot->txn,
         .heads = local->heads,
         .recent = local->recent,
-        .settings = &local->settings,
-        .scratch = &snapshot->scratch,
         .version = newest.version,
+        .age = age,
         .last_id = newest.id,
-        .now_ms = now_ms > newest_ms ? now_ms : newest_ms,
     };
 }
 
 enum tidings_err snapshot_take(struct local *local, const struct tidings_op *op,
                                struct snapshot **out)
 {
-    struct snapshot *snapshot = take_idle(&local->readers, local->settings.readers_max);
+    struct snapshot *snapshot = take_idle(&local->snapshots, local->settings.readers_max);
     if (!snapshot) {
         enum tidings_err err = snapshot_new(local, &snapshot);
         if (err) {
-            give_back(&local->readers, NULL);
+            give_back(&local->snapshots, NULL);
             return err;
         }
     }
@@ -158,11 +162,10 @@ enum tidings_err snapshot_take(struct local *local, const struct tidings_op *op,
     enum tidings_err err = start_committed(local, snapshot, &newest);
     if (err) {
         heads_leave(snapshot->place);
-        give_back(&local->readers, snapshot);
+        give_back(&local->snapshots, snapshot);
         return err;
     }
-    make_view(local, op, newest, snapshot);
-    snapshot->view.age = age;
+    make_view(local, op, newest, age, snapshot);
     *out = snapshot;
     return TIDINGS_OK;
 }
@@ -172,5 +175,5 @@ void snapshot_return(struct local *local, struct snapshot *snapshot)
     kv_reader_stop(&snapshot->txn);
     heads_leave(snapshot->place);
     arena_clear(&snapshot->scratch);
-    give_back(&local->readers, snapshot);
+    give_back(&local->snapshots, snapshot);
 }

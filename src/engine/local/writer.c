@@ -6,15 +6,17 @@
  * first change spoils the transaction: the batch is done again without it.
  */
 #include <assert.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "base/thread.h"
 #include "base/wait.h"
 #include "domain/ids.h"
 #include "engine/local/local.h"
+#include "engine/local/memory/recent.h"
 #include "engine/ops/ops.h"
 
-enum { SWEEP_LEAST = 64, IDLE_SWEEP_MS = 1000, BATCH_BYTES = 16 << 20 };
+enum { SWEEP_LEAST = 64, IDLE_SWEEP_MS = 1000, BATCH_BYTES = 16 << 20, BUSY_RETRY_MS = 1000 };
 
 /* ---- The queue ------------------------------------------------------------------------------ */
 
@@ -27,7 +29,6 @@ void writer_submit(struct local *local, struct tidings_call *call)
     writer->stats.refused_busy += refused && !writer->stopping;
     if (!refused) {
         call->err = TIDINGS_OK;
-        call->next = NULL;
         if (writer->last)
             writer->last->next = call;
         else
@@ -37,34 +38,10 @@ void writer_submit(struct local *local, struct tidings_call *call)
             pthread_cond_signal(&writer->wanted);
     }
     pthread_mutex_unlock(&writer->mutex);
+    if (call->err == TIDINGS_BUSY)
+        call->answer->retry_after_ms = BUSY_RETRY_MS;
     if (refused)
         call->done(call);
-}
-
-static size_t messages_bytes(const struct tidings_op *op)
-{
-    size_t sum = 0;
-    for (size_t i = 0; i < op->u.scene.n_messages; i++)
-        sum += op->u.scene.messages[i].text.n;
-    return sum;
-}
-
-/* Texts that the operation stores: what makes a batch large. */
-static size_t op_bytes(const struct tidings_op *op)
-{
-    switch (op->kind) {
-    case TIDINGS_OP_PUBLISH:
-        return op->u.publish.body.n;
-    case TIDINGS_OP_EDIT:
-        return op->u.edit.body.n;
-    case TIDINGS_OP_COMMENT:
-        return op->u.comment.body.n;
-    case TIDINGS_OP_SCENE_PUBLISH:
-    case TIDINGS_OP_SCENE_EDIT:
-        return messages_bytes(op);
-    default:
-        return 0;
-    }
 }
 
 /* Waits for work. True with a batch, empty after a time of idleness; false when it is time to stop.
@@ -99,66 +76,57 @@ static bool take_batch(struct local *local, struct tidings_call **batch, size_t 
 
 /* ---- A batch -------------------------------------------------------------------------------- */
 
-/* The answer is made here and now, since it is kept in the same step as the change. */
-static void keep_answer(struct local *local, struct view *view, const struct tidings_call *call)
+/* The answer is made here and now, since its rendering is kept in the same step as the change. */
+static void keep_answer(struct view *view, struct reply *reply)
 {
-    struct tidings_answer answer;
+    const struct tidings_once *once = reply->op->once;
     struct tidings_text bytes = {NULL, 0};
-    struct arena *arena = &local->writer.answers;
-    struct reply reply = {.call = call, .op = call->op, .answer = &answer, .arena = arena};
-    tidings_answer_init(&answer);
-    op_answer(view, &reply);
-    if (!view_failed(view) && !call->op->once->render(call->op->once, &answer, &bytes))
-        kv_fail(view->txn, TIDINGS_NO_MEMORY);
-    once_keep(view, call->op, bytes);
-    arena_clear(arena);
+    op_table[reply->op->kind].answer(view, reply);
+    if (!view_failed(view) && !once->render(once, reply->answer, &bytes))
+        view_fail(view, TIDINGS_NO_MEMORY);
+    once_keep(view, reply->op, bytes);
 }
 
-static enum tidings_err apply_once(struct local *local, struct view *view,
-                                   struct tidings_call *call)
+static enum tidings_err change(struct view *view, struct reply *reply)
 {
-    struct once_record record;
-    if (once_find(view, call->op, &record)) {
-        bool same = !memcmp(record.fingerprint, call->op->once->fingerprint, ONCE_BYTES);
-        return same ? TIDINGS_OK : TIDINGS_KEY_REUSED;
-    }
-    enum tidings_err err = op_apply(view, call);
-    if (!err)
-        keep_answer(local, view, call);
+    const struct tidings_op *op = reply->op;
+    bool happened = false;
+    enum tidings_err err = op->once ? once_verdict(view, op, &happened) : TIDINGS_OK;
+    if (err || happened)
+        return err;
+    err = op_table[op->kind].change(view, reply);
+    if (!err && op->once)
+        keep_answer(view, reply);
     return err;
 }
 
-static void apply(struct local *local, struct view *view, struct tidings_call *call)
+static void apply(struct local *local, struct local_view *view, struct tidings_call *call)
 {
+    struct reply reply = {call->op, call->answer, call->answer->memory};
     uint64_t writes = view->txn->writes;
     view->before = view->last_id;
-    memset(call->result, 0, sizeof call->result);
-    call->err = TIDINGS_OK;
-    view->stamp = id_next(view->before, local_now(local, call->op));
-    if (!view->stamp) {
+    view->view.stamp = id_next(view->before, local_now(local, call->op));
+    if (!view->view.stamp) {
         call->err = TIDINGS_NO_SPACE;
         return;
     }
-    view->last_id = view->stamp;
-    view->now_ms = id_time_ms(view->stamp);
-    view->events = 0;
-    call->err = call->op->once ? apply_once(local, view, call) : op_apply(view, call);
-    arena_clear(view->scratch);
+    view->last_id = view->view.stamp;
+    view->view.now_ms = id_time_ms(view->view.stamp);
+    view->spent = false;
+    call->err = change(&view->view, &reply);
+    arena_clear(view->view.scratch);
     if (call->err) {
-        assert(view->txn->writes == writes || view_failed(view));
+        assert(view->txn->writes == writes || view_failed(&view->view));
         view->last_id = view->before;
     }
 }
 
-static void sweep(struct local *local, struct view *view, size_t n)
+static void sweep_some(struct local *local, struct local_view *view, size_t n)
 {
-    if (local->writer.no_sweeping || view_failed(view))
+    if (local->writer.no_sweeping || view_failed(&view->view))
         return;
-    view->now_ms = id_time_ms(view->last_id);
-    history_sweep(view, SWEEP_LEAST + 2 * n);
-    event_sweep(view, SWEEP_LEAST + 2 * n);
-    once_sweep(view, SWEEP_LEAST + 2 * n);
-    scene_sweep(view, SWEEP_LEAST + 2 * n);
+    view->view.now_ms = id_time_ms(view->last_id);
+    sweep(&view->view, SWEEP_LEAST + 2 * n);
     local->writer.no_sweeping = view->txn->err == TIDINGS_CORRUPT;
 }
 
@@ -212,6 +180,54 @@ static void count_fault(struct local *local)
         local->fault(local->fault_ctx, "a stored count would have gone below zero; run verify");
 }
 
+/* The view of a batch that begins; what earlier ones had to tell is told. */
+static struct local_view begin_view(struct local *local, struct kv_txn *txn, struct newest newest)
+{
+    struct writer *writer = &local->writer;
+    writer->news.n = 0;
+    writer->news.lost = false;
+    return (struct local_view){
+        .view = {.rows = &local_rows,
+                 .err = &txn->err,
+                 .settings = &local->settings,
+                 .scratch = &writer->scratch,
+                 .news = engine_is_watched(&local->engine) ? &writer->news : NULL},
+        .txn = txn,
+        .heads = local->heads,
+        .recent = local->recent,
+        .version = newest.version + 1,
+        .age = recent_age(local->recent),
+        .last_id = newest.id,
+    };
+}
+
+/* OK: it is durable, and visible to every snapshot from now on. */
+static enum tidings_err commit(struct local *local, struct local_view *view, size_t n)
+{
+    save_newest(view->txn, (struct newest){view->last_id, view->version});
+    view->txn->time_ms = id_time_ms(view->last_id);
+    uint64_t from = microseconds();
+    enum tidings_err err = kv_commit(view->txn);
+    if (err) {
+        heads_abort(local->heads);
+        recent_forget(local->recent);
+        return err;
+    }
+    atomic_store(&local->committed, view->version);
+    heads_commit(local->heads);
+    count_batch(&local->writer, n, microseconds() - from, view->last_id);
+    return TIDINGS_OK;
+}
+
+/* Those who watch hear of it before those who asked for it. */
+static void tell(struct local *local, const struct news *news)
+{
+    if (news->n && !news->lost)
+        engine_tell(&local->engine, news->events, news->n);
+    if (news->lost)
+        engine_tell(&local->engine, NULL, 0);
+}
+
 /*
  * Tries the batch once. OK: it is durable, and each call has its outcome. Otherwise nothing has
  * happened, and *at_fault is the call that spoiled it, if it was one.
@@ -225,24 +241,15 @@ static enum tidings_err try_batch(struct local *local, struct tidings_call *batc
     if (err)
         return err;
     struct newest newest = load_newest(&txn);
-    struct view view = {
-        .txn = &txn,
-        .heads = local->heads,
-        .recent = local->recent,
-        .settings = &local->settings,
-        .scratch = &local->writer.scratch,
-        .version = newest.version + 1,
-        .age = recent_age(local->recent),
-        .last_id = newest.id,
-    };
+    struct local_view view = begin_view(local, &txn, newest);
     for (struct tidings_call *call = batch; call && !txn.err; call = call->next) {
         apply(local, &view, call);
         if (txn.err)
             *at_fault = call;
     }
-    if (view.fault)
+    if (view.view.fault)
         count_fault(local);
-    sweep(local, &view, n);
+    sweep_some(local, &view, n);
     if (!txn.err && !txn.writes && view.last_id == newest.id) { /* all were refused */
         kv_abort(&txn);
         count_changes(&local->writer, n);
@@ -250,19 +257,17 @@ static enum tidings_err try_batch(struct local *local, struct tidings_call *batc
     }
     if (!newest.version)
         reheat_begin(&txn, &local->settings);
-    save_newest(&txn, (struct newest){view.last_id, view.version});
-    txn.time_ms = id_time_ms(view.last_id);
-    uint64_t from = microseconds();
-    err = kv_commit(&txn);
-    if (err) {
-        heads_abort(local->heads);
-        recent_forget(local->recent);
-        return err;
-    }
-    atomic_store(&local->committed, view.version);
-    heads_commit(local->heads);
-    count_batch(&local->writer, n, microseconds() - from, view.last_id);
-    return TIDINGS_OK;
+    err = commit(local, &view, n);
+    if (!err)
+        tell(local, &local->writer.news);
+    return err;
+}
+
+/* What a try that failed has left in the answers goes. */
+static void forget_answers(struct tidings_call *batch)
+{
+    for (; batch; batch = batch->next)
+        answer_clear(batch->answer);
 }
 
 static void complete(struct tidings_call *batch, enum tidings_err err)
@@ -317,6 +322,8 @@ static void run_batch(struct local *local, struct tidings_call *batch, size_t n)
         }
         if (err)
             count_failure(&local->writer);
+        if (again)
+            forget_answers(batch);
     } while (again && batch);
     pthread_mutex_unlock(&local->writer.turn);
     complete(batch, err);
@@ -354,7 +361,6 @@ enum tidings_err writer_start(struct local *local)
     pthread_mutex_init(&writer->turn, NULL);
     wait_init(&writer->wanted);
     arena_init(&writer->scratch, SCRATCH_MEMORY_MAX);
-    arena_init(&writer->answers, SCRATCH_MEMORY_MAX);
     return pthread_create(&writer->thread, NULL, writer_main, local) ? TIDINGS_NO_MEMORY
                                                                      : TIDINGS_OK;
 }
@@ -371,5 +377,5 @@ void writer_stop(struct local *local)
     pthread_mutex_destroy(&writer->mutex);
     pthread_mutex_destroy(&writer->turn);
     arena_release(&writer->scratch);
-    arena_release(&writer->answers);
+    free(writer->news.events);
 }

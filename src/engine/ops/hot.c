@@ -2,6 +2,7 @@
 /* Counts, heat, and the hot lists. What the lists are ordered by is in domain/heat.h. */
 #include "domain/heat.h"
 #include "domain/ids.h"
+#include "engine/ops/halves.h"
 #include "engine/ops/target.h"
 
 enum tidings_err answer_stats(struct view *view, struct reply *reply)
@@ -16,7 +17,7 @@ enum tidings_err answer_stats(struct view *view, struct reply *reply)
         *counts = comment_counts(view, &target.comment);
         return TIDINGS_OK;
     }
-    struct counts_record stored = view_counts(view, target.id);
+    struct counts_record stored = view->rows->get_counts(view, target.id);
     int64_t age_ms = view->now_ms - id_time_ms(target.id);
     *counts = post_counts(view, &stored);
     reply->answer->u.stats.age_ms = age_ms;
@@ -24,10 +25,10 @@ enum tidings_err answer_stats(struct view *view, struct reply *reply)
     return TIDINGS_OK;
 }
 
-static void fill_row(struct view *view, struct reply *reply, uint64_t id)
+static void fill_row(struct view *view, struct reply *reply, uint64_t id,
+                     struct tidings_hot_row *row)
 {
-    struct tidings_hot_row *row = &reply->answer->u.hot.rows[reply->answer->u.hot.n++];
-    struct counts_record counts = view_counts(view, id);
+    struct counts_record counts = view->rows->get_counts(view, id);
     struct post_record post;
     if (!view_post(view, id, &post)) {
         view_corrupt(view);
@@ -47,32 +48,14 @@ static void fill_row(struct view *view, struct reply *reply, uint64_t id)
 
 enum tidings_err answer_hot(struct view *view, struct reply *reply)
 {
-    const struct tidings_page *page = &reply->op->u.hot.page;
-    enum tidings_post_kind kind = reply->op->u.hot.kind;
-    size_t limit = view_limit(view, page);
-    struct key prefix = key_hot_list(kind), from = prefix;
-    struct tidings_cursor last = {0, 0};
-    struct bytes key, value;
-
-    reply->answer->u.hot.rows =
-        view_array(view, reply->arena, limit, sizeof *reply->answer->u.hot.rows);
-    if (page->after.a)
-        from = page->after.b ? key_hot(kind, page->after.a, page->after.b - 1)
-                             : key_hot(kind, page->after.a - 1, ID_MASK);
-    bool found = kv_seek(view->txn, TABLE_HOT, &from, &key, &value);
-    for (; found && key_has_prefix(key, &prefix) && !view_failed(view);
-         found = kv_next(view->txn, TABLE_HOT, &key, &value)) {
-        if (key.n != (size_t)prefix.n + 2 * ID_BYTES) {
-            view_corrupt(view);
-            break;
-        }
-        if (reply->answer->u.hot.n == limit) {
-            reply->answer->u.hot.next = last;
-            break;
-        }
-        last.a = get_id_descending(key.p + prefix.n);
-        last.b = get_id_descending(key.p + prefix.n + ID_BYTES);
-        fill_row(view, reply, last.b);
-    }
+    struct list list = {.kind = LIST_HOT, .of = reply->op->u.hot.kind};
+    struct place *places;
+    size_t n =
+        view_page(view, &list, &reply->op->u.hot.page, &places, &reply->answer->u.hot.next);
+    struct tidings_hot_row *rows = view_array(view, reply->arena, n, sizeof *rows);
+    for (size_t i = 0; i < n && !view_failed(view); i++)
+        fill_row(view, reply, places[i].id, &rows[i]);
+    reply->answer->u.hot.rows = rows;
+    reply->answer->u.hot.n = n;
     return TIDINGS_OK;
 }

@@ -1,10 +1,163 @@
 /* SPDX-License-Identifier: MIT */
-/* The inbox: counts and pages, all derived from the fan's ties. */
+/*
+ * The inbox: opening and marking, counts and pages, all of it on the fan's ties. A post's being read is one bit, whether it
+ * was delivered or not; the counts follow.
+ */
 #include <stdlib.h>
 
 #include "domain/ids.h"
 #include "engine/inbox/merge.h"
-#include "engine/ops/ops.h"
+#include "engine/ops/halves.h"
+#include "engine/ops/marks.h"
+#include "engine/ops/post.h"
+
+/* ---- One post ------------------------------------------------------------------------------- */
+
+static void tell_read(struct view *view, const struct marked *marked, bool read)
+{
+    view_event(view, read ? TIDINGS_EVENT_POST_READ : TIDINGS_EVENT_POST_UNREAD, marked->tie->fan,
+               marked->id, marked->tie->author, read ? +1 : -1);
+}
+
+/* Whether it was unread; then *entry has to enter the history. */
+static bool mark_read(struct view *view, const struct marked *marked, struct history_entry *entry)
+{
+    struct readmap map;
+    unsigned i = marked->seq % READMAP_POSTS;
+    tie_readmap(view, marked->tie, marked->seq, &map);
+    if (marked->gone || readmap_has(map.read, i))
+        return false;
+    uint64_t before = map.read;
+    readmap_mark(&map, i, view->stamp, true);
+    tie_put_readmap(view, marked->tie, marked->seq, &map, before);
+    *entry = (struct history_entry){view->stamp, marked->id};
+    tell_read(view, marked, true);
+    return true;
+}
+
+/* Whether it was read; then *entry has to leave the history, or its stamp is 0. */
+static bool mark_unread(struct view *view, const struct marked *marked, struct history_entry *entry)
+{
+    struct readmap map;
+    unsigned i = marked->seq % READMAP_POSTS;
+    tie_readmap(view, marked->tie, marked->seq, &map);
+    if (marked->gone || !readmap_has(map.read, i))
+        return false;
+    uint64_t before = map.read;
+    *entry = (struct history_entry){
+        readmap_has(map.history, i) ? readmap_history_stamp(&map, i) : 0, marked->id};
+    readmap_unmark(&map, i);
+    tie_put_readmap(view, marked->tie, marked->seq, &map, before);
+    tell_read(view, marked, false);
+    return true;
+}
+
+/* ---- Open ----------------------------------------------------------------------------------- */
+
+/* Whether the post is read and stands in the history. */
+static bool is_in_history(struct view *view, const struct tie *tie, uint32_t seq)
+{
+    struct readmap map;
+    unsigned i = seq % READMAP_POSTS;
+    tie_readmap(view, tie, seq, &map);
+    return readmap_has(map.history, i) &&
+           readmap_history_stamp(&map, i) > view_user(view, tie->fan).history_cleared;
+}
+
+bool open_changes_nothing(struct view *view, const struct tidings_op *op)
+{
+    struct post_record post;
+    struct tie tie;
+    if (!view_post(view, op->u.post.post_id, &post) || post.deleted)
+        return true;
+    tie_load(view, REALM_POSTS, op->user_id, post.author, &tie);
+    return is_in_history(view, &tie, post.seq);
+}
+
+/* Read, but not in the history: marked in bulk, or removed from there. */
+static void enter_history(struct view *view, const struct marked *marked)
+{
+    struct readmap map;
+    tie_readmap(view, marked->tie, marked->seq, &map);
+    readmap_enter_history(&map, marked->seq % READMAP_POSTS, view->stamp);
+    tie_put_readmap(view, marked->tie, marked->seq, &map, map.read);
+}
+
+enum tidings_err change_open(struct view *view, struct reply *reply)
+{
+    uint64_t post_id = reply->op->u.post.post_id;
+    struct post_record post;
+    struct tie tie;
+    if (!view_post(view, post_id, &post))
+        return TIDINGS_NOT_FOUND;
+    if (post.deleted)
+        return refuse_deleted(view, reply, post.title);
+    tie_load(view, REALM_POSTS, reply->op->user_id, post.author, &tie);
+    if (is_in_history(view, &tie, post.seq))
+        return TIDINGS_OK;
+    struct marked marked = {.id = post_id, .seq = post.seq, .tie = &tie};
+    struct history_entry entry = {view->stamp, post_id};
+    tie_settle(view, &tie);
+    if (mark_read(view, &marked, &entry))
+        tie_save(view, &tie);
+    else
+        enter_history(view, &marked);
+    view->rows->add_history(view, tie.fan, &entry, 1);
+    return TIDINGS_OK;
+}
+
+enum tidings_err answer_open(struct view *view, struct reply *reply)
+{
+    struct tidings_post *post = &reply->answer->u.open.post;
+    struct tie tie;
+    enum tidings_err err = answer_whole_post(view, reply, reply->op->u.post.post_id, post);
+    if (err)
+        return err;
+    tie_load(view, REALM_POSTS, reply->op->user_id, post->author_id, &tie);
+    reply->answer->u.open.unread_author = tie_unread(view, &tie);
+    reply->answer->u.open.unread_total = inbox_badge(view, reply->op->user_id);
+    return TIDINGS_OK;
+}
+
+/* ---- Marking -------------------------------------------------------------------------------- */
+
+static bool find_post(struct view *view, uint64_t id, uint64_t *author, uint32_t *seq, bool *gone)
+{
+    struct post_record post;
+    if (!view_post(view, id, &post))
+        return false;
+    *author = post.author;
+    *seq = post.seq;
+    *gone = post.deleted;
+    return true;
+}
+
+enum tidings_err change_mark_read(struct view *view, struct reply *reply)
+{
+    const struct tidings_op *op = reply->op;
+    const struct marking marking = {REALM_POSTS, find_post, mark_read, view->rows->add_history};
+    uint64_t *marked = &reply->answer->u.mark.marked, author = op->u.mark.author_id;
+    if (op->u.mark.n_post_ids)
+        return mark_ids(view, reply, &marking, marked);
+    enum tidings_err err = mark_up_to(view, reply, REALM_POSTS, author, marked);
+    if (!err && *marked)
+        view_event(view, TIDINGS_EVENT_INBOX_READ, op->user_id, author ? author : op->user_id, 0,
+                   (int64_t)*marked);
+    return err;
+}
+
+enum tidings_err change_mark_unread(struct view *view, struct reply *reply)
+{
+    const struct marking marking = {REALM_POSTS, find_post, mark_unread,
+                                    view->rows->remove_history};
+    return mark_ids(view, reply, &marking, &reply->answer->u.mark.marked);
+}
+
+enum tidings_err answer_mark_read(struct view *view, struct reply *reply)
+{
+    reply->answer->u.mark.total = inbox_badge(view, reply->op->user_id);
+    return TIDINGS_OK;
+}
 
 /* ---- Counts --------------------------------------------------------------------------------- */
 
@@ -21,18 +174,18 @@ static uint64_t sum_counts(struct view *view, uint64_t viewer)
 /* The hottest path there is. */
 uint64_t inbox_badge(struct view *view, uint64_t viewer)
 {
-    struct recent_sum sum;
-    if (!view->recent || !recent_badge(view, viewer, &sum))
+    struct unread_sum sum;
+    if (!view->rows->sum_unread(view, viewer, &sum))
         return sum_counts(view, viewer);
     for (size_t i = 0; i < sum.n_rest; i++)
-        sum.unread += tie_count_stored(view, &realm_posts, viewer, &sum.rest[i]).unread;
+        sum.unread += tie_count_stored(view, REALM_POSTS, viewer, &sum.rest[i]).unread;
     return sum.unread;
 }
 
 enum tidings_err answer_badge(struct view *view, struct reply *reply)
 {
     reply->answer->u.badge.total = inbox_badge(view, reply->op->user_id);
-    reply->answer->u.badge.as_of.part[0] = view->last_id;
+    reply->answer->u.badge.as_of = view->rows->moment(view);
     return TIDINGS_OK;
 }
 
@@ -66,7 +219,7 @@ enum tidings_err answer_unread(struct view *view, struct reply *reply)
     reply->answer->u.unread.rows = rows;
     reply->answer->u.unread.n = n;
     reply->answer->u.unread.total = total;
-    reply->answer->u.unread.as_of.part[0] = view->last_id;
+    reply->answer->u.unread.as_of = view->rows->moment(view);
     return TIDINGS_OK;
 }
 
@@ -103,7 +256,7 @@ static void fill_page(struct view *view, struct reply *reply, struct merge *merg
     uint32_t seq;
     uint64_t id, last = 0;
 
-    reply->answer->u.feed.as_of.part[0] = view->last_id;
+    reply->answer->u.feed.as_of = view->rows->moment(view);
     reply->answer->u.feed.rows =
         view_array(view, reply->arena, limit, sizeof *reply->answer->u.feed.rows);
     merge_begin(merge);
@@ -122,7 +275,7 @@ static void merge_one(struct merge *merge, struct reply *reply, struct source *s
                       struct tie *tie)
 {
     merge->heap = source;
-    tie_load(merge->view, merge->viewer, reply->op->u.feed.author_id, tie);
+    tie_load(merge->view, REALM_POSTS, merge->viewer, reply->op->u.feed.author_id, tie);
     merge_add(merge, tie->head, reply->op->u.feed.page.after.a, NULL, tie);
     fill_page(merge->view, reply, merge);
 }
@@ -139,7 +292,7 @@ enum tidings_err answer_inbox(struct view *view, struct reply *reply)
 {
     struct merge merge = {
         .view = view,
-        .realm = &realm_posts,
+        .realm = REALM_POSTS,
         .viewer = reply->op->user_id,
         .scope = SCOPE_INBOX,
         .filter = reply->op->u.feed.filter,
@@ -166,7 +319,7 @@ enum tidings_err answer_author_page(struct view *view, struct reply *reply)
 {
     struct merge merge = {
         .view = view,
-        .realm = &realm_posts,
+        .realm = REALM_POSTS,
         .viewer = reply->op->user_id,
         .scope = SCOPE_AUTHOR,
         .filter = reply->op->u.feed.filter,

@@ -2,41 +2,22 @@
 /*
  * Posts. An author's posts are numbered 0, 1, 2 ...; publishing appends the id to the author's list
  * and touches no fan, however many there are. Deleting appends the number to the author's list of
- * deletions: with that one row the post is unread for nobody.
+ * deletions: with that the post is unread for nobody.
  */
-#include <string.h>
+#include "engine/ops/post.h"
 
 #include "domain/ids.h"
 #include "domain/markup.h"
-#include "engine/local/rows/lists.h"
+#include "domain/permit.h"
+#include "engine/ops/halves.h"
 #include "engine/ops/target.h"
 
-enum { RESULT_POST, RESULT_AUTHOR, RESULT_STORY }; /* call->result */
+/* ---- Changing ------------------------------------------------------------------------------- */
 
-static void put_post(struct view *view, uint64_t id, const struct post_record *post)
-{
-    struct key key = key_id(id);
-    struct bytes value = post_encode(post, view->scratch);
-    if (value.p)
-        kv_put(view->txn, TABLE_POST, &key, value.p, value.n);
-    else
-        kv_fail(view->txn, TIDINGS_NO_MEMORY);
-}
-
-static struct bytes bytes_of(struct tidings_text text)
-{
-    return (struct bytes){(const uint8_t *)text.p, text.n};
-}
-
-/* The body's row, and the excerpt of it, in the scratch arena, for the post's. */
+/* The body, and the excerpt of it, in the scratch arena, for the post. */
 static struct bytes put_body(struct view *view, uint64_t id, struct tidings_text body)
 {
-    struct key key = key_id(id);
-    if (body.n)
-        kv_put(view->txn, TABLE_BODY, &key, body.p, body.n);
-    else
-        kv_del(view->txn, TABLE_BODY, &key);
-
+    view->rows->put_body(view, id, bytes_of(body));
     size_t room = view->settings->excerpt_max * 4;
     char *excerpt = view_array(view, view->scratch, room, 1);
     if (!excerpt)
@@ -46,87 +27,73 @@ static struct bytes put_body(struct view *view, uint64_t id, struct tidings_text
 }
 
 /* What a deleted post had received leaves the author's counts with it, in one step. */
-static void settle_author(struct view *view, uint64_t id, const struct post_record *post)
+static void uncount_post(struct view *view, uint64_t id, const struct post_record *post)
 {
     struct user_record author = view_user(view, post->author);
-    struct counts_record counts = view_counts(view, id);
+    struct counts_record counts = view->rows->get_counts(view, id);
     view_add(view, &author.posts, -1);
     view_add(view, &author.likes_received, -(int64_t)counts.likes);
     view_add(view, &author.favs_received, -(int64_t)counts.favs);
     view_put_user(view, post->author, &author);
-    hot_leave(view, id, post, &counts);
+    view->rows->put_counts(view, id, post, &counts, NULL);
 }
 
-static void count_post(struct view *view, uint64_t author)
+enum tidings_err change_publish(struct view *view, struct reply *reply)
 {
-    struct user_record user = view_user(view, author);
-    view_add(view, &user.posts, +1);
-    view_put_user(view, author, &user);
-}
-
-enum tidings_err apply_publish(struct view *view, struct tidings_call *call)
-{
-    uint64_t author = call->op->user_id, id = view->stamp;
+    const struct tidings_op *op = reply->op;
+    uint64_t author = op->user_id, id = view->stamp;
     struct post_record post = {
-        .kind = call->op->u.publish.kind,
+        .kind = op->u.publish.kind,
         .author = author,
-        .seq = view_head(view, author)->n_posts,
-        .title = bytes_of(call->op->u.publish.title),
+        .seq = view_head(view, REALM_POSTS, author)->n_posts,
+        .title = bytes_of(op->u.publish.title),
     };
     /* The numbers are used up long before the disk is, but an overrun must not wrap. */
     if (post.seq >= SPAN_OPEN - READMAP_POSTS)
         return TIDINGS_NO_SPACE;
 
-    post.excerpt = put_body(view, id, call->op->u.publish.body);
-    put_post(view, id, &post);
-    list_add(view, &realm_posts, author, id);
-    count_post(view, author);
-    hot_enter(view, id, &post);
+    post.excerpt = put_body(view, id, op->u.publish.body);
+    view->rows->put_post(view, id, &post);
+    view->rows->add_number(view, REALM_POSTS, author, id);
+    view->rows->count(view, author, COUNTER_POSTS, +1);
+    view->rows->put_counts(view, id, &post, NULL, &(struct counts_record){0});
     view_event(view, TIDINGS_EVENT_POST_PUBLISHED, author, id, author, +1);
-    call->result[RESULT_POST] = id;
+    reply->answer->u.post.id = id;
     return TIDINGS_OK;
 }
 
-/* The post to be changed, its texts moved out of the transaction's memory. */
-static enum tidings_err load_for_change(struct view *view, struct tidings_call *call, uint64_t id,
+enum tidings_err refuse_deleted(struct view *view, struct reply *reply, struct bytes title)
+{
+    reply->answer->title = view_text(view, reply->arena, title);
+    return TIDINGS_DELETED;
+}
+
+/* The post to be changed, its texts kept over the first put. */
+static enum tidings_err load_for_change(struct view *view, struct reply *reply, uint64_t id,
                                         struct post_record *post)
 {
-    call->result[RESULT_POST] = id;
     if (!view_post(view, id, post))
         return TIDINGS_NOT_FOUND;
     if (post->deleted)
-        return TIDINGS_DELETED;
-    post->title = bytes_of(view_text(view, view->scratch, post->title));
-    post->excerpt = bytes_of(view_text(view, view->scratch, post->excerpt));
+        return refuse_deleted(view, reply, post->title);
+    post->title = view_keep(view, post->title);
+    post->excerpt = view_keep(view, post->excerpt);
     return TIDINGS_OK;
 }
 
-static bool same(struct bytes stored, struct tidings_text wanted)
+enum tidings_err change_edit(struct view *view, struct reply *reply)
 {
-    return stored.n == wanted.n && (!wanted.n || !memcmp(stored.p, wanted.p, wanted.n));
-}
-
-static bool body_differs(struct view *view, uint64_t id, struct tidings_text wanted)
-{
-    struct key key = key_id(id);
-    struct bytes body = {NULL, 0};
-    kv_get(view->txn, TABLE_BODY, &key, &body);
-    return !same(body, wanted);
-}
-
-enum tidings_err apply_edit(struct view *view, struct tidings_call *call)
-{
-    uint64_t id = call->op->u.edit.post_id;
-    struct tidings_text title = call->op->u.edit.title, body = call->op->u.edit.body;
+    uint64_t id = reply->op->u.edit.post_id;
+    struct tidings_text title = reply->op->u.edit.title, body = reply->op->u.edit.body;
     struct post_record post;
-    enum tidings_err err = load_for_change(view, call, id, &post);
+    enum tidings_err err = load_for_change(view, reply, id, &post);
     if (err)
         return err;
-    if (post.author != call->op->user_id)
+    if (!permits_author(reply->op, post.author))
         return TIDINGS_FORBIDDEN;
 
-    bool new_title = title.p && !same(post.title, title);
-    bool new_body = body.p && body_differs(view, id, body);
+    bool new_title = title.p && !bytes_same(post.title, bytes_of(title));
+    bool new_body = body.p && !bytes_same(view->rows->get_body(view, id), bytes_of(body));
     if (!new_title && !new_body)
         return TIDINGS_OK;
     if (new_title)
@@ -134,34 +101,36 @@ enum tidings_err apply_edit(struct view *view, struct tidings_call *call)
     if (new_body)
         post.excerpt = put_body(view, id, body);
     post.edited = view->stamp;
-    put_post(view, id, &post);
+    view->rows->put_post(view, id, &post);
     view_event(view, TIDINGS_EVENT_POST_EDITED, post.author, id, post.author, 0);
     return TIDINGS_OK;
 }
 
-enum tidings_err apply_delete(struct view *view, struct tidings_call *call)
+enum tidings_err change_delete(struct view *view, struct reply *reply)
 {
-    uint64_t id = call->op->u.post.post_id;
+    uint64_t id = reply->op->u.post.post_id, actor = reply->op->user_id;
     struct post_record post;
-    enum tidings_err err = load_for_change(view, call, id, &post);
+    enum tidings_err err = load_for_change(view, reply, id, &post);
     if (err)
         return err;
-    if (post.author != call->op->user_id && call->op->role != TIDINGS_ROLE_ADMIN)
+    if (!permits_author_or_admin(reply->op, post.author))
         return TIDINGS_FORBIDDEN;
 
-    struct key key = key_id(id);
+    bool story = post.kind == TIDINGS_STORY;
     post.deleted = true;
     post.removed = view->stamp;
     post.excerpt = (struct bytes){NULL, 0};
-    put_post(view, id, &post);
-    kv_del(view->txn, TABLE_BODY, &key);
-    list_delete(view, &realm_posts, post.author, post.seq);
-    if (post.kind == TIDINGS_STORY)
-        story_close(view, id);
-    settle_author(view, id, &post);
-    call->result[RESULT_AUTHOR] = post.author;
-    call->result[RESULT_STORY] = post.kind == TIDINGS_STORY ? id : 0;
-    view_event(view, TIDINGS_EVENT_POST_DELETED, call->op->user_id, id, post.author, -1);
+    view->rows->put_post(view, id, &post);
+    view->rows->put_body(view, id, (struct bytes){NULL, 0});
+    view->rows->add_deletion(view, REALM_POSTS, post.author, post.seq);
+    if (story)
+        view->rows->close_story(view, id);
+    uncount_post(view, id, &post);
+    reply->answer->u.deleted.author_id = post.author;
+    reply->answer->u.deleted.story_id = story ? id : 0;
+    view_event(view, TIDINGS_EVENT_POST_DELETED, actor, id, post.author, -1);
+    if (story)
+        view_event(view, TIDINGS_EVENT_STORY_CLOSED, actor, id, post.author, 0);
     return TIDINGS_OK;
 }
 
@@ -170,8 +139,8 @@ enum tidings_err apply_delete(struct view *view, struct tidings_call *call)
 /* What people think of it, the viewer among them. */
 static void fill_counts(struct view *view, const struct reply *reply, struct tidings_post *post)
 {
-    struct counts_record counts = view_counts(view, post->id);
-    struct reaction_record mine = view_reaction(view, reply->op->user_id, post->id);
+    struct counts_record counts = view->rows->get_counts(view, post->id);
+    struct reaction_record mine = view->rows->get_reaction(view, reply->op->user_id, post->id);
     post->counts = post_counts(view, &counts);
     post->liked = mine.stamp[TIDINGS_LIKE];
     post->faved = mine.stamp[TIDINGS_FAV];
@@ -180,40 +149,31 @@ static void fill_counts(struct view *view, const struct reply *reply, struct tid
 enum tidings_err answer_publish(struct view *view, struct reply *reply)
 {
     const struct tidings_op *op = reply->op;
-    uint64_t id = reply->call->result[RESULT_POST];
     struct tidings_post *post = &reply->answer->u.post;
-    *post = (struct tidings_post){
-        .id = id,
-        .author_id = op->user_id,
-        .kind = op->u.publish.kind,
-        .title = view_text(view, reply->arena, bytes_of(op->u.publish.title)),
-        .body = view_text(view, reply->arena, bytes_of(op->u.publish.body)),
-        .created_at = id_time_ms(id),
-    };
+    post->author_id = op->user_id;
+    post->kind = op->u.publish.kind;
+    post->title = view_text(view, reply->arena, bytes_of(op->u.publish.title));
+    post->body = view_text(view, reply->arena, bytes_of(op->u.publish.body));
+    post->created_at = id_time_ms(post->id);
     view_profile(view, post->author_id, reply->arena, &post->author_name, NULL);
     fill_counts(view, reply, post);
     return TIDINGS_OK;
 }
 
-enum tidings_err view_whole_post(struct view *view, struct reply *reply, uint64_t id,
-                                 struct tidings_post *out)
+enum tidings_err answer_whole_post(struct view *view, struct reply *reply, uint64_t id,
+                                   struct tidings_post *out)
 {
     struct post_record post;
-    struct key key = key_id(id);
-    struct bytes body = {NULL, 0};
     if (!view_post(view, id, &post))
         return TIDINGS_NOT_FOUND;
-    if (post.deleted) {
-        reply->answer->title = view_text(view, reply->arena, post.title);
-        return TIDINGS_DELETED;
-    }
-    kv_get(view->txn, TABLE_BODY, &key, &body);
+    if (post.deleted)
+        return refuse_deleted(view, reply, post.title);
     *out = (struct tidings_post){
         .id = id,
         .author_id = post.author,
         .kind = post.kind,
         .title = view_text(view, reply->arena, post.title),
-        .body = view_text(view, reply->arena, body),
+        .body = view_text(view, reply->arena, view->rows->get_body(view, id)),
         .created_at = id_time_ms(id),
         .edited_at = post.edited ? id_time_ms(post.edited) : 0,
     };
@@ -224,18 +184,10 @@ enum tidings_err view_whole_post(struct view *view, struct reply *reply, uint64_
 
 enum tidings_err answer_edit(struct view *view, struct reply *reply)
 {
-    return view_whole_post(view, reply, reply->op->u.edit.post_id, &reply->answer->u.post);
-}
-
-enum tidings_err answer_delete(struct view *view, struct reply *reply)
-{
-    (void)view;
-    reply->answer->u.deleted.author_id = reply->call->result[RESULT_AUTHOR];
-    reply->answer->u.deleted.story_id = reply->call->result[RESULT_STORY];
-    return TIDINGS_OK;
+    return answer_whole_post(view, reply, reply->op->u.edit.post_id, &reply->answer->u.post);
 }
 
 enum tidings_err answer_post(struct view *view, struct reply *reply)
 {
-    return view_whole_post(view, reply, reply->op->u.post.post_id, &reply->answer->u.post);
+    return answer_whole_post(view, reply, reply->op->u.post.post_id, &reply->answer->u.post);
 }

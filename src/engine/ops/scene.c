@@ -1,189 +1,122 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Stories' scenes and their messages. A story is to its scenes what an author is to posts: they are
- * numbered, and listed in memory and in a table of their own. Publishing touches no subscriber, and
- * deleting a story touches no scene: its head is closed, and with that nobody sees any of them.
- * Their texts are swept away a few at a time.
+ * numbered and listed. Publishing touches no subscriber, and deleting a story touches no scene: its head is closed, and
+ * with that nobody sees any of them.
  *
  * Messages have ids of their own, given out in order when they are first written. What was ever
- * given out is kept as one small row for each publishing or editing, so that a reading position can
- * be checked long after an edit.
+ * given out is remembered, so that a reading position can be checked long after an edit.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "domain/ids.h"
-#include "engine/local/rows/lists.h"
-#include "engine/ops/ops.h"
+#include "domain/permit.h"
+#include "engine/ops/halves.h"
+#include "engine/ops/post.h"
 #include "engine/ops/story.h"
-
-enum {
-    RESULT_SCENE, /* call->result; of a refused call what is deleted */
-    RESULT_AUTHOR,
-    RESULT_STORY
-};
 
 /* ---- Finding -------------------------------------------------------------------------------- */
 
-enum tidings_err view_story(struct view *view, uint64_t id, struct post_record *story)
+bool story_exists(struct view *view, uint64_t id, struct post_record *story)
 {
-    if (!view_post(view, id, story) || story->kind != TIDINGS_STORY)
+    return view_post(view, id, story) && story->kind == TIDINGS_STORY;
+}
+
+enum tidings_err story_find(struct view *view, struct reply *reply, uint64_t id,
+                            struct post_record *story)
+{
+    if (!story_exists(view, id, story))
         return TIDINGS_NOT_FOUND;
-    return story->deleted ? TIDINGS_DELETED : TIDINGS_OK;
+    return story->deleted ? refuse_deleted(view, reply, story->title) : TIDINGS_OK;
 }
 
-bool view_scene(struct view *view, uint64_t id, struct scene_record *scene)
-{
-    struct key key = key_id(id);
-    struct bytes value;
-    if (!kv_get(view->txn, TABLE_SCENE, &key, &value))
-        return false;
-    if (!scene_decode(value, scene)) {
-        view_corrupt(view);
-        return false;
-    }
-    return true;
-}
-
-/* A scene that can be seen, and its story; otherwise *deleted is which of the two is gone. */
-static enum tidings_err find_scene(struct view *view, uint64_t id, struct scene_record *scene,
-                                   struct post_record *story, uint64_t *deleted)
+/* A scene that can be seen, and its story; DELETED with the title of which of the two is gone. */
+static enum tidings_err find_scene(struct view *view, struct reply *reply, uint64_t id,
+                                   struct scene_record *scene, struct post_record *story)
 {
     if (!view_scene(view, id, scene))
         return TIDINGS_NOT_FOUND;
-    enum tidings_err err = view_story(view, scene->story, story);
-    *deleted = err ? scene->story : id;
+    enum tidings_err err = story_find(view, reply, scene->story, story);
     if (err == TIDINGS_NOT_FOUND)
         view_corrupt(view);
     if (err)
         return err;
-    return scene->deleted ? TIDINGS_DELETED : TIDINGS_OK;
+    return scene->deleted ? refuse_deleted(view, reply, scene->title) : TIDINGS_OK;
 }
 
 static void load_messages(struct view *view, uint64_t id, const struct scene_record *scene,
                           struct tidings_message **messages, size_t *n)
 {
-    struct key key = key_row(id, ROW_MESSAGES);
-    struct bytes value;
     *messages = NULL;
     *n = 0;
     if (!scene->n_messages)
         return;
-    if (!kv_get(view->txn, TABLE_SCENE, &key, &value) ||
-        !messages_decode(value, view->scratch, messages, n) || *n != scene->n_messages) {
+    if (!view->rows->get_messages(view, id, messages, n) || *n != scene->n_messages) {
         view_corrupt(view);
         *n = 0;
     }
 }
 
-bool scene_had_message(struct view *view, uint64_t scene, uint64_t message)
-{
-    struct key prefix = key_row(scene, ROW_GIVEN), from = key_given(scene, message + 1);
-    struct bytes key, value;
-    if (!kv_seek_below(view->txn, TABLE_SCENE, &from, &key, &value) ||
-        !key_has_prefix(key, &prefix))
-        return false;
-    if (key.n != from.n || value.n != 4) {
-        view_corrupt(view);
-        return false;
-    }
-    uint64_t behind = message - get_id(key.p + prefix.n);
-    return behind % ID_STEP == 0 && behind / ID_STEP < get_u32(value.p);
-}
-
 /* ---- Changing ------------------------------------------------------------------------------- */
 
-static struct bytes bytes_of(struct tidings_text text)
-{
-    return (struct bytes){(const uint8_t *)text.p, text.n};
-}
-
-static bool same(struct tidings_text a, struct tidings_text b)
-{
-    return a.n == b.n && (!a.n || !memcmp(a.p, b.p, a.n));
-}
-
-static void put_scene(struct view *view, uint64_t id, const struct scene_record *scene)
-{
-    struct key key = key_id(id);
-    struct bytes value = scene_encode(scene, view->scratch);
-    if (value.p)
-        kv_put(view->txn, TABLE_SCENE, &key, value.p, value.n);
-    else
-        kv_fail(view->txn, TIDINGS_NO_MEMORY);
-}
-
-/* Ids for the messages that have none, one behind the other, and the row that remembers them. */
+/* Ids for the messages that have none, one behind the other, and remembered. */
 static void give_ids(struct view *view, uint64_t scene, struct tidings_message *messages, size_t n)
 {
-    uint64_t first = 0;
-    uint32_t given = 0;
-    uint8_t bytes[4];
-    for (size_t i = 0; i < n; i++) {
+    size_t given = 0;
+    uint64_t *ids = view_array(view, view->scratch, n, sizeof *ids);
+    for (size_t i = 0; ids && i < n; i++) {
         if (messages[i].id)
             continue;
-        messages[i].id = view_next_id(view);
-        if (!given++)
-            first = messages[i].id;
+        messages[i].id = view->rows->next_id(view);
+        ids[given++] = messages[i].id;
     }
-    if (!given || view_failed(view))
-        return;
-    struct key key = key_given(scene, first);
-    put_u32(bytes, given);
-    kv_put(view->txn, TABLE_SCENE, &key, bytes, sizeof bytes);
+    if (given && !view_failed(view))
+        view->rows->give_ids(view, scene, ids, given);
 }
 
 /* The messages as they are given, those without an id with a new one. */
 static void put_messages(struct view *view, uint64_t scene, const struct tidings_op *op)
 {
     size_t n = op->u.scene.n_messages;
-    struct key key = key_row(scene, ROW_MESSAGES);
     struct tidings_message *messages = view_array(view, view->scratch, n, sizeof *messages);
     if (!messages)
         return;
     if (n)
         memcpy(messages, op->u.scene.messages, n * sizeof *messages);
     give_ids(view, scene, messages, n);
-    struct bytes value = messages_encode(messages, n, view->scratch);
-    if (!value.p)
-        kv_fail(view->txn, TIDINGS_NO_MEMORY);
-    else if (n)
-        kv_put(view->txn, TABLE_SCENE, &key, value.p, value.n);
-    else
-        kv_del(view->txn, TABLE_SCENE, &key);
+    view->rows->put_messages(view, scene, messages, n);
 }
 
-static void scene_event(struct view *view, enum tidings_event_type type, uint64_t actor,
-                        uint64_t scene, const struct post_record *story, uint64_t story_id)
+static void tell_scene(struct view *view, enum tidings_event_type type, uint64_t actor,
+                       uint64_t scene, const struct post_record *story, uint64_t story_id)
 {
     int64_t delta = type == TIDINGS_EVENT_SCENE_PUBLISHED ? +1 : 0;
     if (type == TIDINGS_EVENT_SCENE_DELETED)
         delta = -1;
-    view_write_event(view, &(struct tidings_event){
-                               .type = type,
-                               .actor_user_id = actor,
-                               .target_id = scene,
-                               .author_id = story->author,
-                               .delta = delta,
-                               .post_id = story_id,
-                           });
+    view_tell(view, (struct tidings_event){
+                        .type = type,
+                        .actor_user_id = actor,
+                        .target_id = scene,
+                        .author_id = story->author,
+                        .delta = delta,
+                        .post_id = story_id,
+                    });
 }
 
-enum tidings_err apply_scene_publish(struct view *view, struct tidings_call *call)
+enum tidings_err change_scene_publish(struct view *view, struct reply *reply)
 {
-    const struct tidings_op *op = call->op;
+    const struct tidings_op *op = reply->op;
     uint64_t story_id = op->u.scene.story_id, id = view->stamp;
     struct post_record story;
 
-    call->result[RESULT_SCENE] = story_id;
-    enum tidings_err err = view_story(view, story_id, &story);
+    enum tidings_err err = story_find(view, reply, story_id, &story);
     if (err)
         return err;
-    if (story.author != op->user_id)
+    if (!permits_author(op, story.author))
         return TIDINGS_FORBIDDEN;
     struct scene_record scene = {
         .story = story_id,
-        .seq = view_story_head(view, story_id)->n_posts,
+        .seq = view_head(view, REALM_SCENES, story_id)->n_posts,
         .n_messages = (uint32_t)op->u.scene.n_messages,
         .title = bytes_of(op->u.scene.title),
     };
@@ -192,12 +125,12 @@ enum tidings_err apply_scene_publish(struct view *view, struct tidings_call *cal
 
     /* First of all, since the first event takes the operation's id and messages take those behind
      * it. */
-    scene_event(view, TIDINGS_EVENT_SCENE_PUBLISHED, op->user_id, id, &story, story_id);
-    put_scene(view, id, &scene);
+    tell_scene(view, TIDINGS_EVENT_SCENE_PUBLISHED, op->user_id, id, &story, story_id);
+    view->rows->put_scene(view, id, &scene);
     if (scene.n_messages)
         put_messages(view, id, op);
-    list_add(view, &realm_scenes, story_id, id);
-    call->result[RESULT_SCENE] = id;
+    view->rows->add_number(view, REALM_SCENES, story_id, id);
+    reply->answer->u.scene.id = id;
     return TIDINGS_OK;
 }
 
@@ -245,21 +178,22 @@ static bool messages_differ(const struct tidings_op *op, const struct tidings_me
     if (op->u.scene.n_messages != n_stored)
         return true;
     for (size_t i = 0; i < n_stored; i++)
-        if (given[i].id != stored[i].id || !same(given[i].text, stored[i].text))
+        if (given[i].id != stored[i].id ||
+            !bytes_same(bytes_of(given[i].text), bytes_of(stored[i].text)))
             return true;
     return false;
 }
 
-enum tidings_err apply_scene_edit(struct view *view, struct tidings_call *call)
+enum tidings_err change_scene_edit(struct view *view, struct reply *reply)
 {
-    const struct tidings_op *op = call->op;
+    const struct tidings_op *op = reply->op;
     uint64_t id = op->u.scene.scene_id;
     struct scene_record scene;
     struct post_record story;
-    enum tidings_err err = find_scene(view, id, &scene, &story, &call->result[RESULT_SCENE]);
+    enum tidings_err err = find_scene(view, reply, id, &scene, &story);
     if (err)
         return err;
-    if (story.author != op->user_id)
+    if (!permits_author(op, story.author))
         return TIDINGS_FORBIDDEN;
 
     struct tidings_message *stored = NULL;
@@ -268,90 +202,45 @@ enum tidings_err apply_scene_edit(struct view *view, struct tidings_call *call)
         load_messages(view, id, &scene, &stored, &n_stored);
     if (op->u.scene.messages && !ids_are_known(view, op, stored, n_stored))
         return view_failed(view) ? TIDINGS_OK : TIDINGS_NOT_FOUND;
-    struct tidings_text title = view_text(view, view->scratch, scene.title);
-    bool new_title = op->u.scene.title.p && !same(title, op->u.scene.title);
+    bool new_title =
+        op->u.scene.title.p && !bytes_same(scene.title, bytes_of(op->u.scene.title));
     bool new_messages = op->u.scene.messages && messages_differ(op, stored, n_stored);
     if (!new_title && !new_messages)
         return TIDINGS_OK;
-    scene_event(view, TIDINGS_EVENT_SCENE_EDITED, op->user_id, id, &story, scene.story);
-    scene.title = bytes_of(new_title ? op->u.scene.title : title);
+    scene.title = new_title ? bytes_of(op->u.scene.title) : view_keep(view, scene.title);
+    tell_scene(view, TIDINGS_EVENT_SCENE_EDITED, op->user_id, id, &story, scene.story);
     if (new_messages) {
         scene.n_messages = (uint32_t)op->u.scene.n_messages;
         put_messages(view, id, op);
     }
     scene.edited = view->stamp;
-    put_scene(view, id, &scene);
+    view->rows->put_scene(view, id, &scene);
     return TIDINGS_OK;
 }
 
-enum tidings_err apply_scene_delete(struct view *view, struct tidings_call *call)
+enum tidings_err change_scene_delete(struct view *view, struct reply *reply)
 {
-    const struct tidings_op *op = call->op;
+    const struct tidings_op *op = reply->op;
     uint64_t id = op->u.scene_id.scene_id;
     struct scene_record scene;
     struct post_record story;
-    enum tidings_err err = find_scene(view, id, &scene, &story, &call->result[RESULT_SCENE]);
+    enum tidings_err err = find_scene(view, reply, id, &scene, &story);
     if (err)
         return err;
-    if (story.author != op->user_id && op->role != TIDINGS_ROLE_ADMIN)
+    if (!permits_author_or_admin(op, story.author))
         return TIDINGS_FORBIDDEN;
 
-    struct key messages = key_row(id, ROW_MESSAGES);
-    scene.title = bytes_of(view_text(view, view->scratch, scene.title));
+    scene.title = view_keep(view, scene.title);
     scene.deleted = true;
     scene.removed = view->stamp;
     scene.n_messages = 0;
-    scene_event(view, TIDINGS_EVENT_SCENE_DELETED, op->user_id, id, &story, scene.story);
-    put_scene(view, id, &scene);
-    kv_del(view->txn, TABLE_SCENE, &messages);
-    list_delete(view, &realm_scenes, scene.story, scene.seq);
-    call->result[RESULT_AUTHOR] = story.author;
-    call->result[RESULT_STORY] = scene.story;
+    tell_scene(view, TIDINGS_EVENT_SCENE_DELETED, op->user_id, id, &story, scene.story);
+    view->rows->put_scene(view, id, &scene);
+    view->rows->put_messages(view, id, NULL, 0);
+    view->rows->add_deletion(view, REALM_SCENES, scene.story, scene.seq);
+    reply->answer->u.deleted.author_id = story.author;
+    reply->answer->u.deleted.story_id = scene.story;
     return TIDINGS_OK;
-}
-
-/* How many of the scenes are swept already. */
-static void put_todo(struct view *view, uint64_t story, uint32_t swept)
-{
-    struct key key = key_id(story);
-    uint8_t bytes[4];
-    put_u32(bytes, swept);
-    kv_put(view->txn, TABLE_UNSWEPT, &key, bytes, sizeof bytes);
-}
-
-void story_close(struct view *view, uint64_t story)
-{
-    if (!view_story_head(view, story)->n_posts)
-        return;
-    if (!heads_close(view->heads, story | realm_scenes.mark, view->version))
-        kv_fail(view->txn, TIDINGS_NO_MEMORY);
-    put_todo(view, story, 0);
-}
-
-/* Nobody sees these texts any more, but they need not lie about either. */
-void scene_sweep(struct view *view, size_t most)
-{
-    struct key first = key_id(0);
-    struct bytes key, value;
-    while (most && kv_seek(view->txn, TABLE_UNSWEPT, &first, &key, &value)) {
-        if (key.n != ID_BYTES || value.n != 4) {
-            view_corrupt(view);
-            return;
-        }
-        uint64_t story = get_id(key.p);
-        uint32_t swept = get_u32(value.p);
-        const struct head *head = view_story_head(view, story);
-        for (; most && swept < head->n_posts; swept++, most--) {
-            struct key messages = key_row(head->ids[swept], ROW_MESSAGES);
-            kv_del(view->txn, TABLE_SCENE, &messages);
-        }
-        struct key done = key_id(story);
-        if (swept < head->n_posts)
-            put_todo(view, story, swept);
-        else
-            kv_del(view->txn, TABLE_UNSWEPT, &done);
-        most -= most ? 1 : 0;
-    }
 }
 
 /* ---- Answering ------------------------------------------------------------------------------ */
@@ -390,11 +279,7 @@ static enum tidings_err answer_whole(struct view *view, struct reply *reply, uin
     struct tidings_scene *out = &reply->answer->u.scene;
     struct scene_record scene;
     struct post_record story;
-    uint64_t deleted = 0;
-    enum tidings_err err = find_scene(view, id, &scene, &story, &deleted);
-    if (err == TIDINGS_DELETED)
-        reply->answer->title =
-            view_text(view, reply->arena, deleted == id ? scene.title : story.title);
+    enum tidings_err err = find_scene(view, reply, id, &scene, &story);
     if (err)
         return err;
     fill_scene(view, reply, id, story.author, &scene, out);
@@ -402,17 +287,9 @@ static enum tidings_err answer_whole(struct view *view, struct reply *reply, uin
     return TIDINGS_OK;
 }
 
-enum tidings_err answer_scene_delete(struct view *view, struct reply *reply)
-{
-    (void)view;
-    reply->answer->u.deleted.author_id = reply->call->result[RESULT_AUTHOR];
-    reply->answer->u.deleted.story_id = reply->call->result[RESULT_STORY];
-    return TIDINGS_OK;
-}
-
 enum tidings_err answer_scene_publish(struct view *view, struct reply *reply)
 {
-    return answer_whole(view, reply, reply->call->result[RESULT_SCENE]);
+    return answer_whole(view, reply, reply->answer->u.scene.id);
 }
 
 enum tidings_err answer_scene_edit(struct view *view, struct reply *reply)
@@ -446,13 +323,11 @@ enum tidings_err answer_scenes(struct view *view, struct reply *reply)
     const struct tidings_page *page = &reply->op->u.scenes.page;
     uint64_t story_id = reply->op->u.scenes.story_id;
     struct post_record story;
-    enum tidings_err err = view_story(view, story_id, &story);
-    if (err == TIDINGS_DELETED)
-        reply->answer->title = view_text(view, reply->arena, story.title);
+    enum tidings_err err = story_find(view, reply, story_id, &story);
     if (err)
         return err;
 
-    const struct head *head = view_story_head(view, story_id);
+    const struct head *head = view_head(view, REALM_SCENES, story_id);
     size_t limit = view_limit(view, page), n = 0;
     struct tidings_scene *rows = view_array(view, reply->arena, limit, sizeof *rows);
     uint32_t seq = next_alive(head, page->after.a ? head_posts_below(head, page->after.a + 1) : 0);

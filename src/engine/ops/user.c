@@ -1,42 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* Profiles and counters. */
-#include <string.h>
+#include "engine/ops/halves.h"
 
-#include "engine/ops/ops.h"
-
-static bool differs(struct bytes stored, struct tidings_text wanted)
+/* What is wanted, if anything is, else what is stored; whether that is another. */
+static bool choose(struct bytes *stored, struct tidings_text wanted)
 {
-    return wanted.p && (stored.n != wanted.n || (wanted.n && memcmp(stored.p, wanted.p, wanted.n)));
+    if (!wanted.p || bytes_same(*stored, bytes_of(wanted)))
+        return false;
+    *stored = bytes_of(wanted);
+    return true;
 }
 
-static struct bytes chosen(struct bytes stored, struct tidings_text wanted)
+enum tidings_err change_profile_set(struct view *view, struct reply *reply)
 {
-    return wanted.p ? (struct bytes){(const uint8_t *)wanted.p, wanted.n} : stored;
-}
-
-enum tidings_err apply_profile_set(struct view *view, struct tidings_call *call)
-{
-    uint64_t user = call->op->user_id;
-    struct tidings_text name = call->op->u.profile.name, avatar = call->op->u.profile.avatar;
-    struct key key = key_id(user);
-    struct profile_record profile = {0};
-    struct bytes value;
-
-    if (kv_get(view->txn, TABLE_PROFILE, &key, &value) && !profile_decode(value, &profile)) {
-        view_corrupt(view);
+    uint64_t user = reply->op->user_id;
+    struct profile_record profile = view->rows->get_profile(view, user);
+    if (view_failed(view))
         return TIDINGS_OK;
-    }
-    if (!differs(profile.name, name) && !differs(profile.avatar, avatar))
+    bool new_name = choose(&profile.name, reply->op->u.profile.name);
+    bool new_avatar = choose(&profile.avatar, reply->op->u.profile.avatar);
+    if (!new_name && !new_avatar)
         return TIDINGS_OK;
-    profile.name = chosen(profile.name, name);
-    profile.avatar = chosen(profile.avatar, avatar);
-    value = profile_encode(&profile, view->scratch);
-    if (!value.p)
-        return TIDINGS_NO_MEMORY;
-    if (profile.name.n || profile.avatar.n)
-        kv_put(view->txn, TABLE_PROFILE, &key, value.p, value.n);
-    else
-        kv_del(view->txn, TABLE_PROFILE, &key);
+    view->rows->put_profile(view, user, &profile);
     view_event(view, TIDINGS_EVENT_PROFILE_CHANGED, user, user, 0, 0);
     return TIDINGS_OK;
 }

@@ -4,58 +4,12 @@
  * the events and reports here; nothing of this file calls anybody.
  *
  * A report counts only for the generation that it was made for, so one that comes late never undoes
- * what an admin has changed meanwhile. An event that is removed from the log before a webhook was
+ * what an admin has changed meanwhile. An event that is removed before a webhook was
  * told of it is given up in the same step, so what is lost is counted exactly.
  */
-#include <string.h>
-
 #include "domain/ids.h"
-#include "engine/ops/ops.h"
-
-static bool is_admin(const struct tidings_op *op)
-{
-    return op->role == TIDINGS_ROLE_ADMIN;
-}
-
-static struct bytes bytes_of(struct tidings_text text)
-{
-    return (struct bytes){(const uint8_t *)text.p, text.n};
-}
-
-/* Whether there is such a webhook. Its texts belong to the transaction. */
-static bool find(struct view *view, struct tidings_text name, struct webhook_record *record)
-{
-    struct key key = key_webhook(name);
-    struct bytes value;
-    if (!kv_get(view->txn, TABLE_WEBHOOK, &key, &value))
-        return false;
-    if (webhook_decode(value, record))
-        return true;
-    view_corrupt(view);
-    return false;
-}
-
-/* The record's texts may be the transaction's: they are copied before anything is written. */
-static enum tidings_err save(struct view *view, const struct key *key,
-                             const struct webhook_record *record)
-{
-    struct bytes value = webhook_encode(record, view->scratch);
-    if (!value.p)
-        return TIDINGS_NO_MEMORY;
-    kv_put(view->txn, TABLE_WEBHOOK, key, value.p, value.n);
-    return TIDINGS_OK;
-}
-
-static uint64_t count(struct view *view)
-{
-    struct key first = {.n = 1};
-    struct bytes key, value;
-    uint64_t n = 0;
-    bool found = kv_seek(view->txn, TABLE_WEBHOOK, &first, &key, &value);
-    for (; found; found = kv_next(view->txn, TABLE_WEBHOOK, &key, &value))
-        n++;
-    return n;
-}
+#include "domain/permit.h"
+#include "engine/ops/halves.h"
 
 /* ---- By admins ------------------------------------------------------------------------------ */
 
@@ -68,21 +22,28 @@ static void start_anew(struct view *view, struct webhook_record *record)
     record->failing_since = 0;
 }
 
-enum tidings_err apply_webhook_set(struct view *view, struct tidings_call *call)
+static void save(struct view *view, const struct tidings_op *op,
+                 const struct webhook_record *record)
 {
-    const struct tidings_op *op = call->op;
-    struct key key = key_webhook(op->u.webhook.name);
+    view->rows->put_webhook(view, op->u.webhook.name, record);
+    view_event(view, TIDINGS_EVENT_WEBHOOK_CHANGED, op->user_id, 0, 0, 0);
+}
+
+enum tidings_err change_webhook_set(struct view *view, struct reply *reply)
+{
+    const struct tidings_op *op = reply->op;
     struct webhook_record record = {0};
-    if (!is_admin(op))
+    struct webhook_row *rows;
+    if (!permits_admin(op))
         return TIDINGS_FORBIDDEN;
-    bool known = find(view, op->u.webhook.name, &record);
+    bool known = view->rows->get_webhook(view, op->u.webhook.name, &record);
     if (view_failed(view))
         return TIDINGS_OK;
     if (!known && !op->u.webhook.secret.p) {
-        call->field = "secret";
+        reply->answer->field = "secret";
         return TIDINGS_INVALID;
     }
-    if (!known && count(view) >= view->settings->webhooks_max)
+    if (!known && view->rows->get_webhooks(view, &rows) >= view->settings->webhooks_max)
         return TIDINGS_WEBHOOK_LIMIT;
     if (!known)
         record.created = record.position = view->stamp;
@@ -91,35 +52,37 @@ enum tidings_err apply_webhook_set(struct view *view, struct tidings_call *call)
         record.secret = bytes_of(op->u.webhook.secret);
     record.disabled = op->u.webhook.disabled;
     start_anew(view, &record);
-    return save(view, &key, &record);
-}
-
-enum tidings_err apply_webhook_delete(struct view *view, struct tidings_call *call)
-{
-    struct key key = key_webhook(call->op->u.webhook.name);
-    struct bytes value;
-    if (!is_admin(call->op))
-        return TIDINGS_FORBIDDEN;
-    if (!kv_get(view->txn, TABLE_WEBHOOK, &key, &value))
-        return TIDINGS_NOT_FOUND;
-    kv_del(view->txn, TABLE_WEBHOOK, &key);
+    save(view, op, &record);
     return TIDINGS_OK;
 }
 
-enum tidings_err apply_webhook_retry(struct view *view, struct tidings_call *call)
+enum tidings_err change_webhook_delete(struct view *view, struct reply *reply)
 {
-    struct key key = key_webhook(call->op->u.webhook.name);
+    const struct tidings_op *op = reply->op;
     struct webhook_record record;
-    if (!is_admin(call->op))
+    if (!permits_admin(op))
         return TIDINGS_FORBIDDEN;
-    if (!find(view, call->op->u.webhook.name, &record))
+    if (!view->rows->get_webhook(view, op->u.webhook.name, &record))
+        return TIDINGS_NOT_FOUND;
+    view->rows->remove_webhook(view, op->u.webhook.name);
+    view_event(view, TIDINGS_EVENT_WEBHOOK_CHANGED, op->user_id, 0, 0, 0);
+    return TIDINGS_OK;
+}
+
+enum tidings_err change_webhook_retry(struct view *view, struct reply *reply)
+{
+    struct webhook_record record;
+    if (!permits_admin(reply->op))
+        return TIDINGS_FORBIDDEN;
+    if (!view->rows->get_webhook(view, reply->op->u.webhook.name, &record))
         return TIDINGS_NOT_FOUND;
     /* Nothing succeeded since then: going back delivers nothing out of order. */
     if (record.dead_from)
         record.position = record.dead_from;
     record.dead_from = 0;
     start_anew(view, &record);
-    return save(view, &key, &record);
+    save(view, reply->op, &record);
+    return TIDINGS_OK;
 }
 
 /* ---- By whoever delivers -------------------------------------------------------------------- */
@@ -131,38 +94,14 @@ static void give_up(struct webhook_record *record, uint64_t n)
     record->dead += n;
 }
 
-static bool is_tagged(struct bytes value)
-{
-    struct tidings_event event;
-    char tag[TIDINGS_TAG_MAX];
-    return event_decode(value, &event) && tidings_event_tag(&event, tag);
-}
-
-/*
- * Tagged events behind the position that are too old to be read and yet not removed: whoever
- * delivers went past them without seeing them. Only after a long stop are there any.
- */
-static uint64_t count_unseen(struct view *view, uint64_t after, uint64_t up_to)
-{
-    struct key from = key_id(after + 1);
-    uint64_t limit = event_oldest_kept(view), n = 0;
-    struct bytes key, value;
-    if (after >= limit)
-        return 0;
-    bool found = kv_seek(view->txn, TABLE_EVENT, &from, &key, &value);
-    for (; found && key.n == ID_BYTES && get_id(key.p) < limit && get_id(key.p) <= up_to;
-         found = kv_next(view->txn, TABLE_EVENT, &key, &value))
-        n += is_tagged(value);
-    return n;
-}
-
 /* What the report says, into the record. */
 static void take_report(struct view *view, const struct tidings_op *op,
                         struct webhook_record *record)
 {
     uint64_t position = op->u.webhook_report.position;
     if (position > record->position) {
-        uint64_t unseen = count_unseen(view, record->position, position);
+        /* Whoever delivers went past these without seeing them. Only after a long stop are there any. */
+        uint64_t unseen = view->rows->count_old_events(view, record->position, position);
         uint64_t told = op->u.webhook_report.delivered + op->u.webhook_report.dead;
         /* One of them may be the event that the report is about. */
         give_up(record, op->u.webhook_report.dead + (unseen > told ? unseen - told : 0));
@@ -180,47 +119,40 @@ static void take_report(struct view *view, const struct tidings_op *op,
         record->last_error = bytes_of(op->u.webhook_report.last_error);
 }
 
-enum tidings_err apply_webhook_report(struct view *view, struct tidings_call *call)
+enum tidings_err change_webhook_report(struct view *view, struct reply *reply)
 {
-    const struct tidings_op *op = call->op;
-    struct key key = key_webhook(op->u.webhook_report.name);
+    const struct tidings_op *op = reply->op;
     struct webhook_record record;
-    if (op->role == TIDINGS_ROLE_USER)
+    if (!permits_service(op))
         return TIDINGS_FORBIDDEN;
-    if (!find(view, op->u.webhook_report.name, &record) ||
+    if (!view->rows->get_webhook(view, op->u.webhook_report.name, &record) ||
         record.generation != op->u.webhook_report.generation)
         return TIDINGS_NOT_FOUND;
-    if (op->u.webhook_report.position > view->before) {
-        call->field = "position";
+    if (!view->rows->has_position(view, op->u.webhook_report.position)) {
+        reply->answer->field = "position";
         return TIDINGS_INVALID;
     }
     take_report(view, op, &record);
-    return save(view, &key, &record);
+    view->rows->put_webhook(view, op->u.webhook_report.name, &record);
+    return TIDINGS_OK;
 }
 
-/* A scan and changes of the same table take turns: each row is found again by its name. */
-void webhook_forget_event(struct view *view, uint64_t id, struct bytes event)
+void webhook_forget_event(struct view *view, uint64_t position, const struct tidings_event *event)
 {
-    struct key at = {.n = 1};
-    struct bytes key, value;
-    if (!is_tagged(event))
+    char tag[TIDINGS_TAG_MAX];
+    struct webhook_row *rows;
+    if (!tidings_event_tag(event, tag))
         return;
-    while (kv_seek(view->txn, TABLE_WEBHOOK, &at, &key, &value)) {
-        struct webhook_record record;
-        if (key.n >= KEY_MAX || !webhook_decode(value, &record)) {
-            view_corrupt(view);
-            return;
-        }
-        at.n = (uint8_t)key.n;
-        memcpy(at.bytes, key.p, key.n);
-        if (record.position < id) {
-            give_up(&record, 1);
-            record.position = id;
-            record.waiting_since = 0;
-            if (save(view, &at, &record))
-                kv_fail(view->txn, TIDINGS_NO_MEMORY);
-        }
-        at.bytes[at.n++] = 0;
+    size_t n = view->rows->get_webhooks(view, &rows);
+    for (size_t i = 0; i < n; i++) {
+        struct webhook_record *record = &rows[i].record;
+        struct tidings_text name = {(const char *)rows[i].name.p, rows[i].name.n};
+        if (record->position >= position)
+            continue;
+        give_up(record, 1);
+        record->position = position;
+        record->waiting_since = 0;
+        view->rows->put_webhook(view, name, record);
     }
     arena_clear(view->scratch);
 }
@@ -262,7 +194,7 @@ enum tidings_err answer_webhook_set(struct view *view, struct reply *reply)
 {
     struct tidings_text name = reply->op->u.webhook.name;
     struct webhook_record record;
-    if (!find(view, name, &record))
+    if (!view->rows->get_webhook(view, name, &record))
         return view_failed(view) ? TIDINGS_CORRUPT : TIDINGS_NOT_FOUND;
     fill(view, reply->arena, bytes_of(name), &record, &reply->answer->u.webhook);
     return TIDINGS_OK;
@@ -270,26 +202,19 @@ enum tidings_err answer_webhook_set(struct view *view, struct reply *reply)
 
 enum tidings_err answer_webhook(struct view *view, struct reply *reply)
 {
-    return is_admin(reply->op) ? answer_webhook_set(view, reply) : TIDINGS_FORBIDDEN;
+    return permits_admin(reply->op) ? answer_webhook_set(view, reply) : TIDINGS_FORBIDDEN;
 }
 
 enum tidings_err answer_webhooks(struct view *view, struct reply *reply)
 {
-    if (reply->op->role == TIDINGS_ROLE_USER)
+    if (!permits_service(reply->op))
         return TIDINGS_FORBIDDEN;
-    size_t room = count(view), n = 0;
-    struct tidings_webhook *rows = view_array(view, reply->arena, room, sizeof *rows);
-    struct key first = {.n = 1};
-    struct bytes key, value;
-    bool found = rows && kv_seek(view->txn, TABLE_WEBHOOK, &first, &key, &value);
-    for (; found && n < room; found = kv_next(view->txn, TABLE_WEBHOOK, &key, &value)) {
-        struct webhook_record record;
-        if (!webhook_decode(value, &record)) {
-            view_corrupt(view);
-            break;
-        }
-        fill(view, reply->arena, key, &record, &rows[n]);
-        rows[n++].secret = view_text(view, reply->arena, record.secret);
+    struct webhook_row *found;
+    size_t n = view->rows->get_webhooks(view, &found);
+    struct tidings_webhook *rows = view_array(view, reply->arena, n, sizeof *rows);
+    for (size_t i = 0; rows && i < n; i++) {
+        fill(view, reply->arena, found[i].name, &found[i].record, &rows[i]);
+        rows[i].secret = view_text(view, reply->arena, found[i].record.secret);
     }
     reply->answer->u.webhooks.rows = rows;
     reply->answer->u.webhooks.n = n;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What encoders and decoders of records share; for records.c and its siblings alone. */
-#ifndef LOCAL_RECORD_PARTS_H
-#define LOCAL_RECORD_PARTS_H
+/* What encoders and decoders of records share; for the files of this folder alone. */
+#ifndef RECORDS_PARTS_H
+#define RECORDS_PARTS_H
 
 #include <string.h>
 
 #include "base/bytes.h"
-#include "engine/local/storage/kv.h"
+#include "tidings.h"
 
 enum { VERSION_1 = 0x10, VERSION_MASK = 0xf0, FLAGS_MASK = 0x0f };
 

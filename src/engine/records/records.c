@@ -4,8 +4,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/bytes.h"
-#include "engine/local/rows/keys.h"
 #include "engine/records/parts.h"
 
 /* ---- A user --------------------------------------------------------------------------------- */
@@ -547,6 +545,11 @@ size_t event_encode(const struct tidings_event *event, uint8_t to[EVENT_RECORD_M
     return n;
 }
 
+/* Types that are kept are numbered from 1 on. */
+#define X(type, name, action, target) +1
+enum { EVENT_TYPES = 0 TIDINGS_EVENTS(X) };
+#undef X
+
 bool event_decode(struct bytes from, struct tidings_event *event)
 {
     struct decoder r = decoder_of(from.p, from.n);
@@ -559,8 +562,8 @@ bool event_decode(struct bytes from, struct tidings_event *event)
     event->post_id = flags & EVENT_POST ? read_varint(&r) : 0;
     uint8_t reaction = flags & EVENT_REACTION ? read_u8(&r) : 0;
     event->reaction = (enum tidings_reaction)reaction;
-    bool whole = read_end(&r) && event->type != TIDINGS_EVENT_NONE;
-    return whole && tidings_event_name(event->type) && !(flags & EVENT_POST) == !event->post_id &&
+    bool known = event->type >= 1 && (int)event->type <= EVENT_TYPES;
+    return read_end(&r) && known && !(flags & EVENT_POST) == !event->post_id &&
            !(flags & EVENT_REACTION) == !reaction && reaction <= TIDINGS_DOWNVOTE &&
            event->post_id <= TIDINGS_ID_MAX;
 }

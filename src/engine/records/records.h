@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values of the tables: structs to bytes and back. Every record here begins with a byte whose high
+ * What is stored of each kind of thing: as a struct, which the rules work on (engine/view.h), and packed into bytes,
+ * for whoever stores it so. Every record here begins with a byte whose high
  * half is its version and whose low half holds flags. Decoders take any bytes: they answer false rather
  * than trust a length, a count or an order. docs/FORMAT.md is the same list in prose.
  */
-#ifndef LOCAL_RECORDS_H
-#define LOCAL_RECORDS_H
+#ifndef RECORDS_RECORDS_H
+#define RECORDS_RECORDS_H
 
 #include "base/arena.h"
+#include "domain/pair.h"
 #include "domain/readmap.h"
-#include "domain/spans.h"
-#include "engine/local/storage/kv.h"
+#include "tidings.h"
 
 /* ---- A user: counters and small facts ------------------------------------------------------- */
 
@@ -53,66 +54,22 @@ bool profile_decode(struct bytes from, struct profile_record *profile);
 
 /* ---- A pair: what one fan has to do with one author ----------------------------------------- */
 
-enum { PAIR_INLINE_SPANS = 3, PAIR_SKIPS_MAX = 16 };
-
-/*
- * D is the set of the author's deleted posts; the first `settled` deletions are accounted for in
- * the dead_ counts, later ones must be looked up. See docs/ARCHITECTURE.md.
- */
-struct pair {
-    bool following;     /* or: subscribed to the story, and told of it */
-    bool paused;        /* stories only: subscribed, and not told for now; never with following */
-    uint64_t rank;      /* id of the following operation, if following: its place in the lists */
-    uint32_t settled;   /* deletions accounted for; 0 while nothing is read */
-    uint32_t reads_in;  /* posts read, among those delivered */
-    uint32_t dead_in;   /* of these, deleted */
-    uint32_t reads_out; /* posts read, not delivered */
-    uint32_t dead_out;  /* of these, deleted */
-    uint32_t n_spans;   /* delivered; the last is open if following */
-    struct span *spans; /* inline, or in the arena of the decoder */
-    struct span inline_spans[PAIR_INLINE_SPANS];
-    struct bytes skips; /* encoded; see pair_skips */
-};
-
 /*
  * The spans may point into the struct itself: do not copy a decoded pair. What does not fit goes to
  * the arena; `from` must outlive the skips. room is how many spans more the caller may add.
  */
 bool pair_decode(struct bytes from, struct arena *arena, struct pair *pair, uint32_t room);
 
-static inline bool pair_has_reads(const struct pair *pair)
-{
-    return pair->reads_in || pair->reads_out;
-}
-
 /* When the standing follow began, without the rest of the pair; 0 if there is none. False if it cannot be decoded. */
 bool pair_rank(struct bytes from, uint64_t *rank);
 
-/* What a count needs of a pair, without building it. False if it cannot be decoded. */
-struct pair_sum {
-    bool following;
-    int64_t unread; /* delivered less read, if the author had 0 posts: below 0 while following */
-};
+/* The sum of a pair without building it. False if it cannot be decoded. */
 bool pair_sum(struct bytes from, struct pair_sum *sum);
-
-/* With that many posts of the author, none of them deleted. Below 0: the pair is damaged. */
-static inline int64_t pair_sum_unread(struct pair_sum sum, uint32_t n_posts)
-{
-    return sum.unread + (sum.following ? (int64_t)n_posts : 0);
-}
 
 /* Answers {NULL, 0} if memory is short. */
 struct bytes pair_encode(const struct pair *pair, struct arena *arena);
 
-/*
- * Chunks of 64 posts of which every one is read or deleted: a hint that lets a search for the
- * unread pass them by. A chunk that could be here and is not costs time only.
- */
-struct skips {
-    size_t n;
-    struct span at[PAIR_SKIPS_MAX + 1];
-};
-
+/* The skips of a decoded pair. */
 bool pair_skips(const struct pair *pair, struct skips *skips);
 
 /* `to` must have room for SKIPS_BYTES_MAX and stay until the pair is encoded. */
@@ -240,6 +197,8 @@ size_t rules_encode(const struct rules_record *rules, uint8_t to[RULES_RECORD_MA
 bool rules_decode(struct bytes from, struct rules_record *rules);
 
 /* ---- What happened once --------------------------------------------------------------------- */
+
+enum { ONCE_BYTES = 16 };
 
 struct once_record {
     uint64_t stamp;

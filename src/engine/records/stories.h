@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Values that have to do with stories; as in records.h. */
-#ifndef LOCAL_RECORDS_STORY_H
-#define LOCAL_RECORDS_STORY_H
+#ifndef RECORDS_STORIES_H
+#define RECORDS_STORIES_H
 
 #include "base/arena.h"
+#include "base/bytes.h"
 #include "domain/reading.h"
-#include "engine/local/storage/kv.h"
+#include "tidings.h"
 
 /* ---- A scene -------------------------------------------------------------------------------- */
 

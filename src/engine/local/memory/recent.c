@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/inbox/tie.h"
+#include "engine/local/rows/rows.h"
 
-/* Powers of two. A lock is held for a microsecond, and a place takes 16 bytes. */
-enum { SHARDS = 64, PLACES = 2048 };
+/* Powers of two. A lock is held for a microsecond, and a bin takes 16 bytes. */
+enum { SHARDS = 64, BINS = 2048 };
 
 /* A pair, packed: the author with the length of the value, which is among those behind the rows, and the pair's sum,
  * which the badge is spared to make. */
@@ -47,7 +47,7 @@ struct copy {
     struct row rows[];  /* by author id */
 };
 
-struct place {
+struct bin {
     uint64_t changed;
     struct copy *copy;
 };
@@ -57,7 +57,7 @@ struct shard {
     size_t held; /* bytes */
     size_t hand; /* where looking for room goes on */
     size_t turned_away;
-    struct place places[PLACES];
+    struct bin bins[BINS];
 };
 
 struct recent {
@@ -85,8 +85,8 @@ void recent_free(struct recent *recent)
         return;
     for (size_t i = 0; i < SHARDS; i++) {
         pthread_mutex_destroy(&recent->shards[i].mutex);
-        for (size_t j = 0; recent->shards[i].held && j < PLACES; j++)
-            free(recent->shards[i].places[j].copy);
+        for (size_t j = 0; recent->shards[i].held && j < BINS; j++)
+            free(recent->shards[i].bins[j].copy);
     }
     free(recent);
 }
@@ -103,14 +103,14 @@ void recent_forget(struct recent *recent)
 
 /* ---- Places --------------------------------------------------------------------------------- */
 
-/* The fan's place, its shard locked. */
-static struct place *lock_place(struct recent *recent, uint64_t fan, struct shard **shard)
+/* The fan's bin, its shard locked. */
+static struct bin *lock_bin(struct recent *recent, uint64_t fan, struct shard **shard)
 {
     uint64_t hash = fan * UINT64_C(0x9e3779b97f4a7c15);
     hash ^= hash >> 32;
     *shard = &recent->shards[hash % SHARDS];
     pthread_mutex_lock(&(*shard)->mutex);
-    return &(*shard)->places[hash / SHARDS % PLACES];
+    return &(*shard)->bins[hash / SHARDS % BINS];
 }
 
 static size_t size_of(size_t n, size_t room)
@@ -118,37 +118,37 @@ static size_t size_of(size_t n, size_t room)
     return sizeof(struct copy) + n * sizeof(struct row) + room;
 }
 
-static void drop(struct shard *shard, struct place *place)
+static void drop(struct shard *shard, struct bin *bin)
 {
-    if (!place->copy)
+    if (!bin->copy)
         return;
-    shard->held -= size_of(place->copy->n, place->copy->room);
-    free(place->copy);
-    place->copy = NULL;
+    shard->held -= size_of(bin->copy->n, bin->copy->room);
+    free(bin->copy);
+    bin->copy = NULL;
 }
 
 /* Drops what was not used since it was last asked, until there are that many bytes. */
 static void make_room(struct shard *shard, size_t bytes, size_t most)
 {
     while (shard->held && shard->held + bytes > most) {
-        struct place *place = &shard->places[shard->hand++ % PLACES];
-        if (place->copy && !place->copy->used)
-            drop(shard, place);
-        else if (place->copy)
-            place->copy->used = false;
+        struct bin *bin = &shard->bins[shard->hand++ % BINS];
+        if (bin->copy && !bin->copy->used)
+            drop(shard, bin);
+        else if (bin->copy)
+            bin->copy->used = false;
     }
 }
 
 /* Whether nothing has changed since the copy was made. */
-static bool is_current(const struct view *view, const struct place *place)
+static bool is_current(const struct local_view *view, const struct bin *bin)
 {
-    return place->copy && place->copy->age == view->age && place->changed <= place->copy->version;
+    return bin->copy && bin->copy->age == view->age && bin->changed <= bin->copy->version;
 }
 
 /* Whether the fan's copy serves the view. */
-static bool is_here(const struct view *view, const struct place *place, uint64_t fan)
+static bool is_here(const struct local_view *view, const struct bin *bin, uint64_t fan)
 {
-    return is_current(view, place) && place->copy->fan == fan && place->changed <= view->version;
+    return is_current(view, bin) && bin->copy->fan == fan && bin->changed <= view->version;
 }
 
 /* ---- Reading -------------------------------------------------------------------------------- */
@@ -158,7 +158,7 @@ static uint8_t *values_of(struct copy *copy)
     return (uint8_t *)(copy->rows + copy->n);
 }
 
-static void copy_out(struct view *view, struct copy *copy, struct tie_stored *rows, uint8_t *values)
+static void copy_out(struct local_view *view, struct copy *copy, struct tie_stored *rows, uint8_t *values)
 {
     memcpy(values, values_of(copy), copy->bytes);
     for (size_t i = 0; i < copy->n; i++) {
@@ -169,17 +169,17 @@ static void copy_out(struct view *view, struct copy *copy, struct tie_stored *ro
     }
 }
 
-bool recent_find(struct view *view, uint64_t fan, struct tie_stored **rows, size_t *n)
+bool recent_find(struct local_view *view, uint64_t fan, struct tie_stored **rows, size_t *n)
 {
     struct shard *shard;
-    struct place *place = lock_place(view->recent, fan, &shard);
-    struct copy *copy = place->copy;
-    bool found = is_here(view, place, fan);
+    struct bin *bin = lock_bin(view->recent, fan, &shard);
+    struct copy *copy = bin->copy;
+    bool found = is_here(view, bin, fan);
     if (found) {
         copy->used = true;
         *n = copy->n;
-        *rows = view_array(view, view->scratch, copy->n, sizeof **rows);
-        uint8_t *values = view_array(view, view->scratch, copy->bytes, 1);
+        *rows = view_array(&view->view, view->view.scratch, copy->n, sizeof **rows);
+        uint8_t *values = view_array(&view->view, view->view.scratch, copy->bytes, 1);
         found = *rows && values;
         if (found)
             copy_out(view, copy, *rows, values);
@@ -188,11 +188,11 @@ bool recent_find(struct view *view, uint64_t fan, struct tie_stored **rows, size
     return found;
 }
 
-static struct tie_stored stored_of(struct view *view, const struct row *row, const uint8_t *value,
+static struct tie_stored stored_of(struct local_view *view, const struct row *row, const uint8_t *value,
                                    uint64_t mark)
 {
     struct tidings_text copy =
-        view_text(view, view->scratch, (struct bytes){value, length_of(row)});
+        view_text(&view->view, view->view.scratch, (struct bytes){value, length_of(row)});
     const struct head *head = heads_get(view->heads, author_of(row) | mark, view->version);
     return (struct tie_stored){author_of(row), head, {(const uint8_t *)copy.p, copy.n}};
 }
@@ -201,7 +201,7 @@ static struct tie_stored stored_of(struct view *view, const struct row *row, con
  * Two passes: the first asks for the memory that the second will touch (heads.h). A damaged pair, and one with an author
  * who has deleted anything, is left to be looked at.
  */
-static void sum_up(struct view *view, struct copy *copy, struct recent_sum *sum)
+static void sum_up(struct local_view *view, struct copy *copy, struct unread_sum *sum)
 {
     uint64_t mark = copy->fan & HEAD_STORY;
     const uint8_t *value = values_of(copy);
@@ -219,16 +219,16 @@ static void sum_up(struct view *view, struct copy *copy, struct recent_sum *sum)
     }
 }
 
-bool recent_badge(struct view *view, uint64_t fan, struct recent_sum *sum)
+bool recent_badge(struct local_view *view, uint64_t fan, struct unread_sum *sum)
 {
     struct shard *shard;
-    struct place *place = lock_place(view->recent, fan, &shard);
-    struct copy *copy = place->copy;
-    bool found = is_here(view, place, fan);
-    *sum = (struct recent_sum){.unread = 0};
+    struct bin *bin = lock_bin(view->recent, fan, &shard);
+    struct copy *copy = bin->copy;
+    bool found = is_here(view, bin, fan);
+    *sum = (struct unread_sum){.unread = 0};
     if (found) {
         copy->used = true;
-        sum->rest = view_array(view, view->scratch, copy->n, sizeof *sum->rest);
+        sum->rest = view_array(&view->view, view->view.scratch, copy->n, sizeof *sum->rest);
         if (sum->rest)
             sum_up(view, copy, sum);
     }
@@ -247,7 +247,7 @@ static struct row row_of(uint64_t author, struct bytes value)
 }
 
 /* Bytes of the values; SIZE_MAX if one is too long. */
-static size_t bytes_of(const struct tie_stored *rows, size_t n)
+static size_t values_bytes(const struct tie_stored *rows, size_t n)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < n; i++) {
@@ -259,7 +259,7 @@ static size_t bytes_of(const struct tie_stored *rows, size_t n)
 }
 
 /* NULL if memory is short. */
-static struct copy *copy_new(const struct view *view, uint64_t fan, const struct tie_stored *rows,
+static struct copy *copy_new(const struct local_view *view, uint64_t fan, const struct tie_stored *rows,
                              size_t n, size_t bytes, size_t room)
 {
     struct copy *copy = malloc(size_of(n, room));
@@ -290,21 +290,21 @@ static bool may_enter(struct shard *shard, size_t size, size_t most)
     return shard->held + size <= most || ++shard->turned_away % ONE_IN == 0;
 }
 
-void recent_keep(struct view *view, uint64_t fan, const struct tie_stored *rows, size_t n)
+void recent_keep(struct local_view *view, uint64_t fan, const struct tie_stored *rows, size_t n)
 {
     enum { SHARE = 4 }; /* of a shard that one copy may take */
-    size_t most = view->recent->shard_max, bytes = bytes_of(rows, n);
+    size_t most = view->recent->shard_max, bytes = values_bytes(rows, n);
     size_t room = bytes + bytes / 4; /* values grow while their posts are being read */
     if (bytes == SIZE_MAX || size_of(n, room) > most / SHARE)
         return;
     struct shard *shard;
-    struct place *place = lock_place(view->recent, fan, &shard);
-    bool newer = is_current(view, place) && place->copy->version > view->version;
-    if (!newer && place->changed <= view->version && may_enter(shard, size_of(n, room), most)) {
-        drop(shard, place);
+    struct bin *bin = lock_bin(view->recent, fan, &shard);
+    bool newer = is_current(view, bin) && bin->copy->version > view->version;
+    if (!newer && bin->changed <= view->version && may_enter(shard, size_of(n, room), most)) {
+        drop(shard, bin);
         make_room(shard, size_of(n, room), most);
-        place->copy = copy_new(view, fan, rows, n, bytes, room);
-        shard->held += place->copy ? size_of(n, room) : 0;
+        bin->copy = copy_new(view, fan, rows, n, bytes, room);
+        shard->held += bin->copy ? size_of(n, room) : 0;
     }
     pthread_mutex_unlock(&shard->mutex);
 }
@@ -339,16 +339,16 @@ static bool patch(struct copy *copy, uint64_t author, struct bytes value)
     return true;
 }
 
-void recent_change(struct view *view, uint64_t fan, uint64_t author, struct bytes value)
+void recent_change(struct local_view *view, uint64_t fan, uint64_t author, struct bytes value)
 {
     struct shard *shard;
-    struct place *place = lock_place(view->recent, fan, &shard);
-    bool current = is_current(view, place);
-    place->changed = view->version;
-    /* The copy of another fan in the same place is as good as before. */
-    if (current && (place->copy->fan != fan || patch(place->copy, author, value)))
-        place->copy->version = view->version;
+    struct bin *bin = lock_bin(view->recent, fan, &shard);
+    bool current = is_current(view, bin);
+    bin->changed = view->version;
+    /* The copy of another fan in the same bin is as good as before. */
+    if (current && (bin->copy->fan != fan || patch(bin->copy, author, value)))
+        bin->copy->version = view->version;
     else
-        drop(shard, place);
+        drop(shard, bin);
     pthread_mutex_unlock(&shard->mutex);
 }

@@ -4,7 +4,7 @@
  * inbox begins with. They are a copy of what lies in the table and nothing more: with them or without
  * them every answer is the same.
  *
- * Fans share places by their number. A place knows the last batch in which a pair of any of its fans
+ * Fans share bins by their number. A bin knows the last batch in which a pair of any of its fans
  * changed. A copy made in one snapshot serves another if nothing changed since the older of the two:
  *
  *     changed <= copy's version, changed <= snapshot's version
@@ -24,7 +24,8 @@
 
 struct recent;
 struct tie_stored;
-struct view;
+struct unread_sum;
+struct local_view;
 
 /* Copies of that many bytes at most. NULL if memory is short. */
 struct recent *recent_new(size_t bytes_max);
@@ -40,20 +41,15 @@ void recent_forget(struct recent *recent);
  * The fan's pairs as the view sees them, without their heads, in the scratch arena; false if they are
  * not here. The fan is its id with the realm's mark.
  */
-bool recent_find(struct view *view, uint64_t fan, struct tie_stored **rows, size_t *n);
+bool recent_find(struct local_view *view, uint64_t fan, struct tie_stored **rows, size_t *n);
 
-/* The same as a sum: what is unread, and the pairs (with their heads) that are to be counted one by one. */
-struct recent_sum {
-    uint64_t unread;
-    struct tie_stored *rest;
-    size_t n_rest;
-};
-bool recent_badge(struct view *view, uint64_t fan, struct recent_sum *sum);
+/* The same as a sum. */
+bool recent_badge(struct local_view *view, uint64_t fan, struct unread_sum *sum);
 
 /* Keeps what the view has found in the table, if there is room. */
-void recent_keep(struct view *view, uint64_t fan, const struct tie_stored *rows, size_t n);
+void recent_keep(struct local_view *view, uint64_t fan, const struct tie_stored *rows, size_t n);
 
 /* Writer: the fan's pair with the author was saved; an empty value if there is none (any more). */
-void recent_change(struct view *view, uint64_t fan, uint64_t author, struct bytes value);
+void recent_change(struct local_view *view, uint64_t fan, uint64_t author, struct bytes value);
 
 #endif

@@ -25,7 +25,7 @@ static bool find(struct view *view, uint64_t reader, struct history_entry entry,
 {
     struct key prefix = key_row(reader, ROW_HISTORY), from = key_of(reader, entry);
     struct bytes key;
-    if (!kv_find(view->txn, TABLE_USER, &from, &key, value) || !key_has_prefix(key, &prefix))
+    if (!kv_find(txn_of(view), TABLE_USER, &from, &key, value) || !key_has_prefix(key, &prefix))
         return false;
     if (!journal_decode(key, *value, block)) {
         view_corrupt(view);
@@ -41,7 +41,7 @@ static void put_rows(struct view *view, uint64_t reader, const struct history_en
     while (n && !view_failed(view)) {
         size_t bytes, taken = history_encode(entries, n, value, &bytes);
         struct key key = key_of(reader, entries[0]);
-        kv_put(view->txn, TABLE_USER, &key, value, bytes);
+        kv_put(txn_of(view), TABLE_USER, &key, value, bytes);
         entries += taken;
         n -= taken;
     }
@@ -54,7 +54,7 @@ static void rewrite(struct view *view, uint64_t reader, struct history_entry was
 {
     struct key key = key_of(reader, was);
     if (!n || history_before(was, entries[0]))
-        kv_del(view->txn, TABLE_USER, &key);
+        kv_del(txn_of(view), TABLE_USER, &key);
     put_rows(view, reader, entries, n);
 }
 
@@ -83,7 +83,7 @@ static size_t add_to(struct view *view, uint64_t reader, const struct history_bl
     memcpy(longer, value.p, bytes);
     size_t taken = history_append(longer, &bytes, block->at[block->n - 1], entries, n);
     struct key key = key_of(reader, block->at[0]);
-    kv_put(view->txn, TABLE_USER, &key, longer, bytes);
+    kv_put(txn_of(view), TABLE_USER, &key, longer, bytes);
     return taken;
 }
 
@@ -180,7 +180,7 @@ void journal_walk(struct journal_walk *walk, struct view *view, uint64_t reader,
     walk->block.at[0] = (struct history_entry){ID_MASK, ID_MASK};
     if (before.stamp)
         from = key_of(reader, before);
-    bool found = kv_seek(view->txn, TABLE_USER, &from, &key, &value);
+    bool found = kv_seek(txn_of(view), TABLE_USER, &from, &key, &value);
     enter(walk, found, key, value);
     while (before.stamp && walk->left && !history_before(walk->block.at[walk->left - 1], before))
         walk->left--;
@@ -190,7 +190,7 @@ bool journal_next(struct journal_walk *walk, struct history_entry *entry)
 {
     struct bytes key, value;
     if (!walk->left && walk->block.n) {
-        bool found = kv_next(walk->view->txn, TABLE_USER, &key, &value);
+        bool found = kv_next(txn_of(walk->view), TABLE_USER, &key, &value);
         enter(walk, found, key, value);
     }
     if (!walk->left)

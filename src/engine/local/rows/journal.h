@@ -9,7 +9,7 @@
 #ifndef LOCAL_JOURNAL_H
 #define LOCAL_JOURNAL_H
 
-#include "engine/view.h"
+#include "engine/local/rows/rows.h"
 
 /* At least one, in any order, each newer than all that are there. Sorts them. */
 void journal_add(struct view *view, uint64_t reader, struct history_entry *entries, size_t n);

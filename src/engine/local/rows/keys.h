@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "engine/local/storage/kv.h"
+#include "engine/records/records.h"
 
 /* Rows of one user in TABLE_USER, by the byte behind the user id. */
 enum user_row {
@@ -233,8 +234,6 @@ static inline struct key key_given(uint64_t scene, uint64_t first)
 }
 
 /* An idempotency key. */
-enum { ONCE_BYTES = 16 };
-
 static inline struct key key_once(uint64_t user, const uint8_t key_bytes[ONCE_BYTES])
 {
     struct key key = key_id(user);

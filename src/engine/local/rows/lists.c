@@ -1,62 +1,161 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/local/rows/lists.h"
+/*
+ * All lists that are read page by page. But for the history each is a run of rows with a prefix, and behind it in the key
+ * one or two numbers, which are the place; what stands there is the last of them, or the row's value.
+ */
+#include "engine/local/rows/journal.h"
+#include "engine/local/rows/rows.h"
 
-#include "engine/local/memory/heads.h"
-
-const struct realm realm_posts = {
-    .lists = TABLE_AUTHOR,
-    .followers = TABLE_FOLLOWER,
-    .inside = ROW_INBOX,
-    .outside = ROW_OUTSIDE,
-    .map = ROW_READMAP,
+struct form {
+    enum table table;
+    struct key (*prefix)(const struct list *list);
+    uint8_t numbers;   /* in the key */
+    bool descending;   /* they are stored so that greater ones come first */
+    bool backwards;    /* the list is read from its end */
+    bool has_value;    /* what stands there is in the value */
 };
 
-/* Nothing is marked read that was not delivered, and nothing is purged: no pair is outside. */
-const struct realm realm_scenes = {
-    .mark = HEAD_STORY,
-    .lists = TABLE_STORY,
-    .followers = TABLE_SUBSCRIBER,
-    .inside = ROW_NOTIFICATIONS,
-    .map = ROW_NOTIFICATION_MAP,
+static struct key prefix_of(const struct list *list)
+{
+    return key_id(list->of);
+}
+
+static struct key prefix_reactors(const struct list *list)
+{
+    return key_reactor_list(list->of, list->reaction);
+}
+
+static struct key prefix_reacted(const struct list *list)
+{
+    return key_reacted_list(list->of, list->target, list->reaction);
+}
+
+static struct key prefix_comments_hot(const struct list *list)
+{
+    return key_row(list->of, ROW_HOT);
+}
+
+static struct key prefix_comments(const struct list *list)
+{
+    return key_row(list->of, ROW_REPLY);
+}
+
+static struct key prefix_hot(const struct list *list)
+{
+    return key_hot_list((enum tidings_post_kind)list->of);
+}
+
+static struct key prefix_reading(const struct list *list)
+{
+    return key_row(list->of, ROW_LATEST);
+}
+
+static struct key prefix_changes(const struct list *list)
+{
+    return key_row(list->of, ROW_CHANGED);
+}
+
+static const struct form forms[] = {
+    [LIST_FOLLOWERS] = {TABLE_FOLLOWER, prefix_of, 1, true, false, true},
+    [LIST_SUBSCRIBERS] = {TABLE_SUBSCRIBER, prefix_of, 1, true, false, true},
+    [LIST_REACTORS] = {TABLE_TARGET, prefix_reactors, 1, true, false, true},
+    [LIST_REACTED] = {TABLE_USER, prefix_reacted, 1, true, false, true},
+    [LIST_COMMENTS_HOT] = {TABLE_TARGET, prefix_comments_hot, 2, true, false, false},
+    [LIST_COMMENTS_NEW] = {TABLE_TARGET, prefix_comments, 1, false, true, false},
+    [LIST_COMMENTS_OLD] = {TABLE_TARGET, prefix_comments, 1, false, false, false},
+    [LIST_HOT] = {TABLE_HOT, prefix_hot, 2, true, false, false},
+    [LIST_READING] = {TABLE_USER, prefix_reading, 2, true, false, false},
+    [LIST_READING_CHANGES] = {TABLE_USER, prefix_changes, 2, false, false, false},
 };
 
-/* The last chunk of an author's list, written from the head in memory. */
-static void put_posts_chunk(struct view *view, const struct realm *realm, uint64_t author,
-                            const struct head *head)
+static void add_number(struct key *key, const struct form *form, uint64_t number)
 {
-    uint32_t chunk = (head->n_posts - 1) / READMAP_POSTS;
-    uint8_t bytes[READMAP_POSTS * ID_BYTES];
-    size_t n = 0;
-    for (uint32_t i = chunk * READMAP_POSTS; i < head->n_posts; i++, n += ID_BYTES)
-        put_id(bytes + n, head->ids[i]);
-    struct key key = key_author(author, ROW_POSTS, chunk);
-    kv_put(view->txn, realm->lists, &key, bytes, n);
-}
-
-static void put_deleted_chunk(struct view *view, const struct realm *realm, uint64_t author,
-                              const struct head *head)
-{
-    uint32_t chunk = (head->n_deleted - 1) / READMAP_POSTS;
-    uint8_t bytes[READMAP_POSTS * 4];
-    size_t n = 0;
-    for (uint32_t i = chunk * READMAP_POSTS; i < head->n_deleted; i++, n += 4)
-        put_u32(bytes + n, head->deleted[i]);
-    struct key key = key_author(author, ROW_DELETED, chunk);
-    kv_put(view->txn, realm->lists, &key, bytes, n);
-}
-
-void list_add(struct view *view, const struct realm *realm, uint64_t author, uint64_t id)
-{
-    if (heads_add_post(view->heads, author | realm->mark, view->version, id))
-        put_posts_chunk(view, realm, author, view_head_in(view, realm, author));
+    if (form->descending)
+        key_add_id_descending(key, number);
     else
-        kv_fail(view->txn, TIDINGS_NO_MEMORY);
+        key_add_id(key, number);
 }
 
-void list_delete(struct view *view, const struct realm *realm, uint64_t author, uint32_t number)
+static uint64_t get_number(const struct form *form, const uint8_t *at)
 {
-    if (heads_add_deletion(view->heads, author | realm->mark, view->version, number))
-        put_deleted_chunk(view, realm, author, view_head_in(view, realm, author));
-    else
-        kv_fail(view->txn, TIDINGS_NO_MEMORY);
+    return form->descending ? get_id_descending(at) : get_id(at);
+}
+
+/* Where the page begins: at the row of the place behind which it goes on, or at the list's beginning. */
+static struct key begin_at(const struct form *form, struct key key, struct tidings_cursor after)
+{
+    bool given = after.a || after.b;
+    if (!given && !form->backwards)
+        return key;
+    add_number(&key, form, given ? after.a : ID_MASK);
+    if (form->numbers > 1)
+        add_number(&key, form, after.b);
+    return key;
+}
+
+/* The first row behind that one. */
+static bool seek(struct kv_txn *txn, const struct form *form, const struct key *from,
+                 struct bytes *key, struct bytes *value)
+{
+    if (form->backwards)
+        return kv_seek_below(txn, form->table, from, key, value);
+    if (!kv_seek(txn, form->table, from, key, value))
+        return false;
+    bool itself = key->n == from->n && !memcmp(key->p, from->bytes, from->n);
+    return !itself || kv_next(txn, form->table, key, value);
+}
+
+static bool next(struct kv_txn *txn, const struct form *form, struct bytes *key,
+                 struct bytes *value)
+{
+    return form->backwards ? kv_prev(txn, form->table, key, value)
+                           : kv_next(txn, form->table, key, value);
+}
+
+/* What the row says; false if it is damaged. */
+static bool take(const struct form *form, const struct key *prefix, struct bytes key,
+                 struct bytes value, struct place *place)
+{
+    const uint8_t *at = key.p + prefix->n;
+    if (key.n != (size_t)prefix->n + form->numbers * (size_t)ID_BYTES ||
+        (form->has_value && value.n != ID_BYTES))
+        return false;
+    place->at.a = get_number(form, at);
+    place->at.b = form->numbers > 1 ? get_number(form, at + ID_BYTES) : 0;
+    place->id = form->numbers > 1 ? place->at.b : place->at.a;
+    if (form->has_value)
+        place->id = get_id(value.p);
+    return true;
+}
+
+static size_t get_history(struct view *view, const struct list *list, struct tidings_cursor after,
+                          size_t most, struct place *places)
+{
+    struct journal_walk walk;
+    struct history_entry entry;
+    size_t n = 0;
+    journal_walk(&walk, view, list->of, (struct history_entry){after.a, after.b});
+    while (n < most && journal_next(&walk, &entry) && entry.stamp > list->beyond)
+        places[n++] = (struct place){{entry.stamp, entry.post}, entry.post};
+    return n;
+}
+
+size_t local_get_list(struct view *view, const struct list *list, struct tidings_cursor after,
+                      size_t most, struct place *places)
+{
+    if (list->kind == LIST_HISTORY)
+        return get_history(view, list, after, most, places);
+    const struct form *form = &forms[list->kind];
+    struct kv_txn *txn = txn_of(view);
+    struct key prefix = form->prefix(list), from = begin_at(form, prefix, after);
+    struct bytes key, value;
+    size_t n = 0;
+    bool found = seek(txn, form, &from, &key, &value);
+    for (; found && n < most && key_has_prefix(key, &prefix);
+         found = next(txn, form, &key, &value))
+        if (!take(form, &prefix, key, value, &places[n++])) {
+            view_corrupt(view);
+            return 0;
+        }
+    return n;
 }

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
 #include "tidings.h"
 
 /* table, name in the file, whether rows wanted together lie together. The redo log stores the place in
@@ -53,11 +54,6 @@ enum { KEY_MAX = 31 };
 struct key {
     uint8_t n;
     uint8_t bytes[KEY_MAX];
-};
-
-struct bytes {
-    const uint8_t *p;
-    size_t n;
 };
 
 struct kv;

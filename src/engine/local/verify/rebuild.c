@@ -163,9 +163,9 @@ enum tidings_err rebuild_lists(struct local *local)
     if (err)
         return err;
     txn.time_ms = local_now(local, NULL);
-    err = rebuild_realm(&txn, TABLE_POST, post_entry, realm_posts.lists);
+    err = rebuild_realm(&txn, TABLE_POST, post_entry, realm_rows[REALM_POSTS].lists);
     if (!err)
-        err = rebuild_realm(&txn, TABLE_SCENE, scene_entry, realm_scenes.lists);
+        err = rebuild_realm(&txn, TABLE_SCENE, scene_entry, realm_rows[REALM_SCENES].lists);
     if (err) {
         kv_abort(&txn);
         return err;

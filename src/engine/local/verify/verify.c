@@ -21,7 +21,7 @@
 #include <stdlib.h>
 
 #include "engine/local/local.h"
-#include "engine/inbox/tie.h"
+#include "engine/local/memory/recent.h"
 #include "engine/local/verify/verify.h"
 
 enum { STEPS_UNTOLD = 1024 };
@@ -46,7 +46,7 @@ void verify_mend(struct check *check, enum table table, const struct key *key, s
     struct mend *mend = arena_alloc(&check->notes, sizeof *mend);
     uint8_t *copy = value.p ? arena_alloc(&check->notes, value.n + 1) : NULL;
     if (!mend || (value.p && !copy)) {
-        kv_fail(check->view->txn, TIDINGS_NO_MEMORY);
+        kv_fail(txn_of(check->view), TIDINGS_NO_MEMORY);
         return;
     }
     if (value.p && value.n)
@@ -66,9 +66,9 @@ void verify_step(struct check *check)
     check->out->checked++;
     arena_clear(check->view->scratch);
     /* Damage is what we are looking for: note it and go on. */
-    if (check->view->txn->err == TIDINGS_CORRUPT) {
+    if (txn_of(check->view)->err == TIDINGS_CORRUPT) {
         verify_differ(check, "a record cannot be decoded, or contradicts others");
-        check->view->txn->err = TIDINGS_OK;
+        txn_of(check->view)->err = TIDINGS_OK;
         /* From the failure on nothing was found any more: what it would mend rests on nothing. */
         *check->row_mend = NULL;
         check->last_mend = check->row_mend;
@@ -84,7 +84,7 @@ void verify_part(struct check *check, const char *part, enum table table)
 {
     check->part = check->progress.what = part;
     check->progress.before += check->part_rows;
-    check->part_rows = kv_rows(check->view->txn, table);
+    check->part_rows = kv_rows(txn_of(check->view), table);
     check->part_steps = 0;
     progress_tell(&check->progress, 0);
 }
@@ -105,7 +105,7 @@ void verify_each_row(struct check *check, enum table table,
     struct key at = {.n = 0};
     struct bytes key, value;
     at.bytes[at.n++] = 0;
-    while (!view_failed(check->view) && kv_seek(check->view->txn, table, &at, &key, &value)) {
+    while (!view_failed(check->view) && kv_seek(txn_of(check->view), table, &at, &key, &value)) {
         if (key.n >= KEY_MAX) {
             verify_differ(check, "a key of %zu bytes", key.n);
             return;
@@ -156,7 +156,7 @@ void verify_tally_add(struct check *check, enum tally_kind kind, uint64_t id, in
     if (!delta)
         return;
     if (tallies->n * 2 >= tallies->room && !grow_tallies(tallies)) {
-        kv_fail(check->view->txn, TIDINGS_NO_MEMORY);
+        kv_fail(txn_of(check->view), TIDINGS_NO_MEMORY);
         return;
     }
     struct tally *tally = find_tally(tallies, tally_name(kind, id));
@@ -222,9 +222,9 @@ static uint64_t count_followers(struct check *check, uint64_t author)
         if (mend->table == TABLE_FOLLOWER && key_has_prefix(name, &prefix))
             n += mend->value.p ? 1 : (uint64_t)-1;
     }
-    bool found = kv_seek(view->txn, TABLE_FOLLOWER, &prefix, &key, &value);
+    bool found = kv_seek(txn_of(view), TABLE_FOLLOWER, &prefix, &key, &value);
     for (; found && key_has_prefix(key, &prefix);
-         found = kv_next(view->txn, TABLE_FOLLOWER, &key, &value))
+         found = kv_next(txn_of(view), TABLE_FOLLOWER, &key, &value))
         n++;
     return n;
 }
@@ -233,7 +233,7 @@ static uint64_t count_following(struct view *view, uint64_t fan)
 {
     struct tie *ties;
     uint64_t count = 0;
-    size_t n = tie_list(view, fan, &ties);
+    size_t n = tie_list(view, REALM_POSTS, fan, &ties);
     for (size_t i = 0; i < n; i++)
         count += ties[i].pair.following;
     return count;
@@ -254,7 +254,7 @@ static void check_counters(struct check *check, uint64_t id)
 {
     struct view *view = check->view;
     struct user_record user = view_user(view, id);
-    const struct head *head = view_head(view, id);
+    const struct head *head = view_head(view, REALM_POSTS, id);
     uint64_t following = count_following(view, id), followers = count_followers(check, id);
     struct user_record counted = {0};
     verify_count_reactions(check, id, head, &counted);
@@ -282,10 +282,10 @@ static void check_users(struct check *check)
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         struct key at = key_id(0);
         while (!view_failed(check->view) &&
-               kv_seek(check->view->txn, tables[i], &at, &key, &value) && key.n >= ID_BYTES) {
+               kv_seek(txn_of(check->view), tables[i], &at, &key, &value) && key.n >= ID_BYTES) {
             uint64_t user = get_id(key.p);
             struct key record = key_row(user, ROW_USER);
-            if (i == 0 || !kv_get(check->view->txn, TABLE_USER, &record, &found))
+            if (i == 0 || !kv_get(txn_of(check->view), TABLE_USER, &record, &found))
                 check_counters(check, user);
             if (user >= ID_MASK)
                 break;
@@ -308,7 +308,7 @@ static void check_follower(struct check *check, struct bytes key, struct bytes v
     memcpy(row.bytes, key.p, key.n);
     uint64_t author = get_id(key.p), rank = get_id_descending(key.p + ID_BYTES);
     uint64_t fan = get_id(value.p);
-    tie_load(check->view, fan, author, &tie);
+    tie_load(check->view, REALM_POSTS, fan, author, &tie);
     if (view_failed(check->view) || (tie.pair.following && tie.pair.rank == rank))
         return;
     verify_differ(check, "%" PRIu64 " has follower %" PRIu64 ", who does not follow so", author,
@@ -324,12 +324,12 @@ static void check_post(struct check *check, struct bytes key, struct bytes value
         return;
     }
     uint64_t id = get_id(key.p);
-    const struct head *head = view_head(check->view, post.author);
+    const struct head *head = view_head(check->view, REALM_POSTS, post.author);
     if (post.seq >= head->n_posts || head->ids[post.seq] != id)
         verify_differ(check, "%" PRIu64 " is not in its author's list", id);
     else if (post.deleted != head_is_deleted(head, post.seq))
         verify_differ(check, "%" PRIu64 " is deleted in one place only", id);
-    if (id > check->view->last_id || post.removed > check->view->last_id)
+    if (id > local_of(check->view)->last_id || post.removed > local_of(check->view)->last_id)
         verify_differ(check, "%" PRIu64 " is newer than the newest id", id);
 }
 
@@ -366,7 +366,7 @@ static void check_event(struct check *check, struct bytes key, struct bytes valu
     struct tidings_event event;
     if (key.n != ID_BYTES || !event_decode(value, &event))
         verify_differ(check, "an event cannot be decoded");
-    else if (get_id(key.p) > check->view->last_id)
+    else if (get_id(key.p) > local_of(check->view)->last_id)
         verify_differ(check, "%" PRIu64 " is newer than the newest id", get_id(key.p));
 }
 
@@ -386,7 +386,7 @@ static void check_once(struct check *check, struct bytes key, struct bytes value
     }
     struct key age = key_id(record.stamp);
     struct bytes name;
-    if (kv_get(check->view->txn, TABLE_ONCE_AGE, &age, &name) && name.n == key.n &&
+    if (kv_get(txn_of(check->view), TABLE_ONCE_AGE, &age, &name) && name.n == key.n &&
         !memcmp(name.p, key.p, key.n))
         return;
     verify_differ(check, "an answer of user %" PRIu64 " is kept for ever", get_id(key.p));
@@ -404,7 +404,7 @@ static void check_once_age(struct check *check, struct bytes key, struct bytes v
         memcpy(name.bytes, value.p, value.n);
     else
         name.n = 0;
-    if (stamp && name.n && kv_get(check->view->txn, TABLE_ONCE, &name, &found))
+    if (stamp && name.n && kv_get(txn_of(check->view), TABLE_ONCE, &name, &found))
         return;
     verify_differ(check, "an age without an answer");
     verify_mend_delete(check, TABLE_ONCE_AGE, &age);
@@ -415,7 +415,7 @@ static void check_webhook(struct check *check, struct bytes key, struct bytes va
     struct webhook_record record;
     if (!webhook_decode(value, &record))
         verify_differ(check, "%.*s cannot be decoded", (int)key.n, (const char *)key.p);
-    else if (record.generation > check->view->last_id || record.position > check->view->last_id)
+    else if (record.generation > local_of(check->view)->last_id || record.position > local_of(check->view)->last_id)
         verify_differ(check, "%.*s is newer than the newest id", (int)key.n, (const char *)key.p);
 }
 
@@ -487,7 +487,7 @@ enum tidings_err local_verify(struct engine *engine, struct tidings_verify *out)
     redo_sync(local->store->redo, true);
     enum tidings_err err = snapshot_take(local, NULL, &snapshot);
     if (!err) {
-        struct check check = {.view = &snapshot->view, .out = out};
+        struct check check = {.view = &snapshot->view.view, .out = out};
         snapshot->view.recent = NULL;
         check.progress.to = out->progress;
         check.progress.total = rows_of_all_parts(&snapshot->txn);
@@ -495,7 +495,7 @@ enum tidings_err local_verify(struct engine *engine, struct tidings_verify *out)
         check.last_mend = check.row_mend = &check.mends;
         check_everything(&check);
         err = snapshot->txn.err;
-        int64_t now_ms = snapshot->view.now_ms;
+        int64_t now_ms = snapshot->view.view.now_ms;
         snapshot_return(local, snapshot);
         if (!err && out->repair)
             err = write_mends(local, &check, now_ms);

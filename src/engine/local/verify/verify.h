@@ -3,8 +3,8 @@
 #ifndef LOCAL_VERIFY_H
 #define LOCAL_VERIFY_H
 
+#include "engine/local/rows/rows.h"
 #include "engine/local/storage/files.h"
-#include "engine/view.h"
 
 /* A row to be written, or deleted where p is NULL. */
 struct mend {

@@ -14,8 +14,8 @@
 
 #include "domain/heat.h"
 #include "domain/ids.h"
-#include "engine/ops/target.h"
 #include "engine/local/verify/verify.h"
+#include "engine/ops/target.h"
 
 /* ---- Rows for themselves -------------------------------------------------------------------- */
 
@@ -109,7 +109,7 @@ void verify_target_row(struct check *check, struct bytes key, struct bytes value
 static bool has_row(struct check *check, enum table table, const struct key *key)
 {
     struct bytes value;
-    return kv_get(check->view->txn, table, key, &value);
+    return kv_get(txn_of(check->view), table, key, &value);
 }
 
 static void want_mark(struct check *check, enum table table, const struct key *key,
@@ -129,7 +129,7 @@ static uint64_t next_reply(struct view *view, uint64_t parent, uint64_t after,
     struct bytes key, value;
     for (uint64_t id = after;;) {
         struct key from = key_reply(parent, id + 1);
-        if (!kv_seek(view->txn, TABLE_TARGET, &from, &key, &value) ||
+        if (!kv_seek(txn_of(view), TABLE_TARGET, &from, &key, &value) ||
             !key_has_prefix(key, &prefix) || key.n != (size_t)prefix.n + ID_BYTES)
             return 0;
         id = get_id(key.p + prefix.n);
@@ -194,9 +194,9 @@ static void check_hot_rows(struct check *check, uint64_t parent)
     struct key prefix = key_row(parent, ROW_HOT);
     struct comment_record reply;
     struct bytes key, value;
-    bool found = kv_seek(view->txn, TABLE_TARGET, &prefix, &key, &value);
+    bool found = kv_seek(txn_of(view), TABLE_TARGET, &prefix, &key, &value);
     for (; found && key_has_prefix(key, &prefix);
-         found = kv_next(view->txn, TABLE_TARGET, &key, &value)) {
+         found = kv_next(txn_of(view), TABLE_TARGET, &key, &value)) {
         if (key.n != (size_t)prefix.n + 2 * ID_BYTES)
             continue; /* reported already */
         uint64_t heat = get_id_descending(key.p + prefix.n);
@@ -223,7 +223,7 @@ static bool is_placed(struct check *check, uint64_t id, const struct comment_rec
     struct comment_record parent;
     struct post_record post;
     struct view *view = check->view;
-    bool placed = id <= view->last_id && comment->post < id && comment->parent < id &&
+    bool placed = id <= local_of(view)->last_id && comment->post < id && comment->parent < id &&
                   view_post(view, comment->post, &post) &&
                   (!comment->parent ||
                    (view_comment(view, comment->parent, &parent) && parent.post == comment->post));
@@ -293,7 +293,7 @@ static void check_comments(struct check *check)
     struct key at = key_id(ID_MASK), row;
     struct bytes key, value;
     while (!view_failed(check->view) &&
-           kv_seek_below(check->view->txn, TABLE_TARGET, &at, &key, &value) && key.n >= ID_BYTES) {
+           kv_seek_below(txn_of(check->view), TABLE_TARGET, &at, &key, &value) && key.n >= ID_BYTES) {
         uint64_t id = get_id(key.p);
         row = key_row(id, ROW_COMMENT);
         if (has_row(check, TABLE_TARGET, &row))
@@ -332,7 +332,7 @@ static void check_post(struct check *check, struct bytes key, struct bytes value
     if (key.n != ID_BYTES || !post_decode(value, &post))
         return; /* reported already */
     uint64_t id = get_id(key.p);
-    struct counts_record stored = view_counts(view, id);
+    struct counts_record stored = local_get_counts(view, id);
     struct counts_record now = {
         .likes = verify_count_reactors(check, id, TIDINGS_LIKE),
         .favs = verify_count_reactors(check, id, TIDINGS_FAV),
@@ -367,7 +367,7 @@ static void check_hot(struct check *check, struct bytes key, struct bytes value)
     uint64_t will_be = (uint64_t)verify_tally_of(check, TALLY_HEAT, id);
     bool found = view_post(view, id, &post) && !post.deleted && post.kind == key.p[0];
     if (found && !will_be) {
-        struct counts_record counts = view_counts(view, id);
+        struct counts_record counts = local_get_counts(view, id);
         struct key hot = post_hot_key(view, id, &post, &counts);
         will_be = get_id_descending(hot.bytes + 1);
     }

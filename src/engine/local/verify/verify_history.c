@@ -18,15 +18,15 @@ static size_t gather(struct view *view, uint64_t reader, struct history_entry *t
     struct key prefix = key_row(reader, ROW_READMAP);
     struct bytes key, value;
     size_t n = 0;
-    bool found = kv_seek(view->txn, TABLE_USER, &prefix, &key, &value);
+    bool found = kv_seek(txn_of(view), TABLE_USER, &prefix, &key, &value);
     for (; found && key_has_prefix(key, &prefix);
-         found = kv_next(view->txn, TABLE_USER, &key, &value)) {
+         found = kv_next(txn_of(view), TABLE_USER, &key, &value)) {
         struct readmap map;
         if (key.n != 2 * ID_BYTES + 1 + 4 || !readmap_decode(value, &map)) {
             view_corrupt(view);
             return 0;
         }
-        const struct head *head = view_head(view, get_id(key.p + prefix.n));
+        const struct head *head = view_head(view, REALM_POSTS, get_id(key.p + prefix.n));
         uint64_t first = (uint64_t)get_u32(key.p + prefix.n + ID_BYTES) * READMAP_POSTS;
         for (uint64_t bits = map.history; bits; bits &= bits - 1) {
             unsigned i = (unsigned)__builtin_ctzll(bits);
@@ -48,9 +48,9 @@ static void delete_rows(struct check *check, uint64_t reader)
     struct view *view = check->view;
     struct key prefix = key_row(reader, ROW_HISTORY);
     struct bytes key, value;
-    bool found = kv_seek(view->txn, TABLE_USER, &prefix, &key, &value);
+    bool found = kv_seek(txn_of(view), TABLE_USER, &prefix, &key, &value);
     for (; found && key_has_prefix(key, &prefix) && key.n <= KEY_MAX;
-         found = kv_next(view->txn, TABLE_USER, &key, &value)) {
+         found = kv_next(txn_of(view), TABLE_USER, &key, &value)) {
         struct key row = {.n = (uint8_t)key.n};
         memcpy(row.bytes, key.p, key.n);
         verify_mend_delete(check, TABLE_USER, &row);
@@ -89,7 +89,7 @@ static void check_todo(struct check *check, uint64_t reader)
 {
     struct key todo = key_id(reader);
     struct bytes value;
-    if (kv_get(check->view->txn, TABLE_TODO, &todo, &value))
+    if (kv_get(txn_of(check->view), TABLE_TODO, &todo, &value))
         return;
     verify_differ(check, "user %" PRIu64 ": cleared history that nobody sweeps", reader);
     verify_mend(check, TABLE_TODO, &todo, (struct bytes){(const uint8_t *)"", 0});
@@ -104,7 +104,7 @@ static bool was_read_then(struct view *view, uint64_t reader, struct history_ent
         return false;
     /* Not through the tie: the pair may be what is missing. */
     struct key key = key_readmap(reader, post.author, post.seq / READMAP_POSTS);
-    if (!kv_get(view->txn, TABLE_USER, &key, &value))
+    if (!kv_get(txn_of(view), TABLE_USER, &key, &value))
         return false;
     if (!readmap_decode(value, &map)) {
         view_corrupt(view);
@@ -121,7 +121,7 @@ static bool is_in_order(struct view *view, uint64_t reader, const struct history
     struct key row = key_history(reader, block->at[0].stamp, block->at[0].post);
     struct bytes key, value;
     struct history_block newer;
-    if (!kv_seek_below(view->txn, TABLE_USER, &row, &key, &value) || !key_has_prefix(key, &prefix))
+    if (!kv_seek_below(txn_of(view), TABLE_USER, &row, &key, &value) || !key_has_prefix(key, &prefix))
         return true;
     return !journal_decode(key, value, &newer) || /* known already */
            history_before(block->at[block->n - 1], newer.at[0]);

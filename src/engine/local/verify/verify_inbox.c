@@ -13,13 +13,13 @@
 /* The pair's counts, from the read maps and the head alone. */
 static void recount(struct view *view, const struct tie *tie, struct pair *fresh)
 {
-    struct key prefix = key_pair(tie->fan, tie->realm->map, tie->author);
+    struct key prefix = key_pair(tie->fan, realm_rows[tie->realm].map, tie->author);
     struct bytes key, value;
     fresh->reads_in = fresh->reads_out = fresh->dead_in = fresh->dead_out = 0;
     fresh->settled = tie->head->n_deleted;
-    bool found = kv_seek(view->txn, TABLE_USER, &prefix, &key, &value);
+    bool found = kv_seek(txn_of(view), TABLE_USER, &prefix, &key, &value);
     for (; found && key_has_prefix(key, &prefix);
-         found = kv_next(view->txn, TABLE_USER, &key, &value)) {
+         found = kv_next(txn_of(view), TABLE_USER, &key, &value)) {
         uint64_t read = 0;
         if (key.n != (size_t)prefix.n + 4 || !readmap_decode_bits(value, &read)) {
             view_corrupt(view);
@@ -37,10 +37,10 @@ static void recount(struct view *view, const struct tie *tie, struct pair *fresh
 
 static uint64_t read_bits_at(struct view *view, const struct tie *tie, uint32_t chunk)
 {
-    struct key key = key_map(tie->fan, tie->realm->map, tie->author, chunk);
+    struct key key = key_map(tie->fan, realm_rows[tie->realm].map, tie->author, chunk);
     struct bytes value;
     uint64_t read = 0;
-    if (kv_get(view->txn, TABLE_USER, &key, &value) && !readmap_decode_bits(value, &read))
+    if (kv_get(txn_of(view), TABLE_USER, &key, &value) && !readmap_decode_bits(value, &read))
         view_corrupt(view);
     return read;
 }
@@ -92,66 +92,67 @@ static void check_follower_row(struct check *check, const struct tie *tie)
 {
     struct key key = key_follower(tie->author, tie->pair.rank);
     struct bytes value;
-    bool found = kv_get(check->view->txn, tie->realm->followers, &key, &value);
+    bool found = kv_get(txn_of(check->view), realm_rows[tie->realm].followers, &key, &value);
     if (found && value.n == ID_BYTES && get_id(value.p) == tie->fan)
         return;
     verify_differ(check, "user %" PRIu64 " follows %" PRIu64 ", who has no such follower", tie->fan,
                   tie->author);
     uint8_t fan[ID_BYTES];
     put_id(fan, tie->fan);
-    verify_mend(check, tie->realm->followers, &key, (struct bytes){fan, sizeof fan});
+    verify_mend(check, realm_rows[tie->realm].followers, &key, (struct bytes){fan, sizeof fan});
 }
 
-/* Where a pair belongs, if anywhere. */
-static enum user_row row_of(const struct realm *realm, const struct pair *pair)
+static void mend_pair(struct check *check, const struct tie *fresh)
 {
-    return pair->n_spans || pair->paused ? realm->inside : realm->outside;
-}
-
-static void mend_pair(struct check *check, const struct tie *tie, const struct pair *fresh)
-{
-    struct view *view = check->view;
-    enum user_row row = row_of(tie->realm, fresh);
-    bool needed = fresh->n_spans || fresh->paused || pair_has_reads(fresh);
-    if (tie->stored && (!needed || (row && tie->stored != row))) {
-        struct key old = key_pair(tie->fan, tie->stored, tie->author);
+    enum user_row row = pair_row(fresh->realm, tie_belongs(fresh));
+    enum user_row stored = pair_row(fresh->realm, fresh->stored);
+    if (stored && stored != row) {
+        struct key old = key_pair(fresh->fan, stored, fresh->author);
         verify_mend_delete(check, TABLE_USER, &old);
     }
-    struct bytes value = pair_encode(fresh, view->scratch);
-    struct key key = key_pair(tie->fan, row, tie->author);
-    if (needed && row && value.p)
+    struct bytes value = pair_encode(&fresh->pair, check->view->scratch);
+    struct key key = key_pair(fresh->fan, row, fresh->author);
+    if (row && value.p)
         verify_mend(check, TABLE_USER, &key, value);
+}
+
+/* The tie once more, to be changed; without skips that are not sound. */
+static void copy_tie(const struct tie *tie, bool sound, struct tie *copy)
+{
+    *copy = *tie;
+    copy->skips = NULL;
+    if (!sound)
+        copy->pair.skips = (struct bytes){NULL, 0};
+}
+
+static bool same_counts(const struct pair *a, const struct pair *b)
+{
+    return a->reads_in == b->reads_in && a->reads_out == b->reads_out && a->dead_in == b->dead_in &&
+           a->dead_out == b->dead_out;
 }
 
 static void check_tie(struct check *check, const struct tie *tie)
 {
     struct view *view = check->view;
-    struct pair fresh = tie->pair;
+    struct tie settled, fresh;
     if (!spans_are_sound(tie)) {
         verify_differ(check, "pair %" PRIu64 " and %" PRIu64 ": delivered beyond the last post",
                       tie->fan, tie->author);
         return;
     }
     bool sound = skips_are_sound(view, tie) && tie->pair.settled <= tie->head->n_deleted;
-    struct tie settled = *tie;
-    settled.pair.spans = tie->pair.spans;
-    settled.skips = NULL;
-    if (!sound)
-        settled.pair.skips = (struct bytes){NULL, 0};
+    copy_tie(tie, sound, &settled);
+    copy_tie(tie, sound, &fresh);
     tie_settle(view, &settled);
-    recount(view, tie, &fresh);
+    recount(view, tie, &fresh.pair);
     if (view_failed(view))
         return;
 
-    enum user_row row = row_of(tie->realm, &fresh);
-    bool same = settled.pair.reads_in == fresh.reads_in &&
-                settled.pair.reads_out == fresh.reads_out &&
-                settled.pair.dead_in == fresh.dead_in && settled.pair.dead_out == fresh.dead_out;
-    if (!same || !sound || tie->stored != row) {
+    bool same = same_counts(&settled.pair, &fresh.pair);
+    if (!same || !sound || tie->stored != tie_belongs(&fresh)) {
         verify_differ(check, "pair %" PRIu64 " and %" PRIu64 ": %s", tie->fan, tie->author,
                       !same ? "counts do not fit what was read" : "stored amiss");
-        fresh.skips = sound ? fresh.skips : (struct bytes){NULL, 0};
-        mend_pair(check, tie, &fresh);
+        mend_pair(check, &fresh);
     } else if (tie_unread(view, tie) != count_unread(view, tie)) {
         verify_differ(check, "pair %" PRIu64 " and %" PRIu64 ": unread does not fit its posts",
                       tie->fan, tie->author);
@@ -160,9 +161,9 @@ static void check_tie(struct check *check, const struct tie *tie)
         check_follower_row(check, tie);
 }
 
-static const struct realm *realm_of(uint8_t row)
+static enum realm realm_of(uint8_t row)
 {
-    return row == realm_scenes.inside || row == realm_scenes.map ? &realm_scenes : &realm_posts;
+    return row == realm_rows[REALM_SCENES].inside || row == realm_rows[REALM_SCENES].map ? REALM_SCENES : REALM_POSTS;
 }
 
 /* ---- A user's other rows -------------------------------------------------------------------- */
@@ -178,7 +179,7 @@ void verify_readmap(struct check *check, uint64_t reader, struct bytes key, stru
     }
     uint64_t author = get_id(key.p + ID_BYTES + 1);
     uint32_t chunk = get_u32(key.p + 2 * ID_BYTES + 1);
-    tie_load_in(view, realm_of(key.p[ID_BYTES]), reader, author, &tie);
+    tie_load(view, realm_of(key.p[ID_BYTES]), reader, author, &tie);
     if (view_failed(view))
         return;
     uint64_t first = (uint64_t)chunk * READMAP_POSTS;
@@ -190,9 +191,10 @@ void verify_readmap(struct check *check, uint64_t reader, struct bytes key, stru
     if (!tie.stored || !pair_has_reads(&tie.pair)) {
         verify_differ(check, "user %" PRIu64 " has read %" PRIu64 ", but no pair says so", reader,
                       author);
-        struct pair fresh = tie.pair;
-        recount(view, &tie, &fresh);
-        mend_pair(check, &tie, &fresh);
+        struct tie fresh;
+        copy_tie(&tie, true, &fresh);
+        recount(view, &tie, &fresh.pair);
+        mend_pair(check, &fresh);
     }
     if (map.history)
         verify_map_history(check, reader, tie.head->ids + first, &map);
@@ -205,13 +207,13 @@ void verify_pair(struct check *check, uint64_t fan, struct bytes key)
         verify_differ(check, "user %" PRIu64 ": a pair's key of %zu bytes", fan, key.n);
         return;
     }
-    tie_load_in(check->view, realm_of(key.p[ID_BYTES]), fan, get_id(key.p + ID_BYTES + 1), &tie);
+    tie_load(check->view, realm_of(key.p[ID_BYTES]), fan, get_id(key.p + ID_BYTES + 1), &tie);
     if (view_failed(check->view))
         return;
-    if (tie.pair.paused && tie.realm == &realm_posts)
+    if (tie.pair.paused && tie.realm == REALM_POSTS)
         verify_differ(check, "user %" PRIu64 ": the pair with %" PRIu64 " is paused", fan,
                       tie.author);
-    if (tie.stored != (enum user_row)key.p[ID_BYTES])
+    if (pair_row(tie.realm, tie.stored) != (enum user_row)key.p[ID_BYTES])
         verify_differ(check, "user %" PRIu64 " has two pairs with %" PRIu64, fan, tie.author);
     else
         check_tie(check, &tie);

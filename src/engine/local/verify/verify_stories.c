@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "domain/ids.h"
-#include "engine/ops/story.h"
 #include "engine/local/verify/verify.h"
+#include "engine/ops/story.h"
 
 static struct key copy_key(struct bytes key)
 {
@@ -22,7 +22,7 @@ static const struct bytes empty = {(const uint8_t *)"", 0};
 static bool has_row(struct check *check, enum table table, struct key key)
 {
     struct bytes value;
-    return kv_get(check->view->txn, table, &key, &value);
+    return kv_get(txn_of(check->view), table, &key, &value);
 }
 
 /* ---- A user's rows -------------------------------------------------------------------------- */
@@ -33,11 +33,11 @@ static void check_subscription(struct check *check, uint64_t user, struct bytes 
     struct view *view = check->view;
     struct post_record story;
     struct tie tie;
-    tie_load_in(view, &realm_scenes, user, story_id, &tie);
-    bool quiet = view_shelf(view, user).quiet;
+    tie_load(view, REALM_SCENES, user, story_id, &tie);
+    bool quiet = local_get_shelf(view, user).quiet;
     if (view_failed(view))
         return;
-    if (view_story(view, story_id, &story) == TIDINGS_NOT_FOUND)
+    if (!story_exists(view, story_id, &story))
         verify_differ(check, "user %" PRIu64 " subscribes to %" PRIu64 ", which is no story", user,
                       story_id);
     if (quiet ? tie.pair.following : tie.pair.paused)
@@ -54,17 +54,17 @@ static bool load_position(struct check *check, uint64_t user, uint64_t story,
 {
     struct key key = key_pair(user, ROW_POSITION, story);
     struct bytes value;
-    if (!kv_get(check->view->txn, TABLE_USER, &key, &value))
+    if (!kv_get(txn_of(check->view), TABLE_USER, &key, &value))
         return false;
     if (!position_decode(value, position))
-        kv_fail(check->view->txn, TIDINGS_CORRUPT);
+        kv_fail(txn_of(check->view), TIDINGS_CORRUPT);
     return !view_failed(check->view);
 }
 
 static struct reading_shown shown_of(struct check *check, uint64_t user,
                                      const struct position_record *position)
 {
-    int64_t cleared = (int64_t)view_shelf(check->view, user).cleared;
+    int64_t cleared = (int64_t)local_get_shelf(check->view, user).cleared;
     return reading_show(&position->reading, cleared);
 }
 
@@ -75,7 +75,7 @@ static bool is_place(struct view *view, uint64_t story, const struct reading *re
     if (!reading->scene)
         return true;
     return view_scene(view, reading->scene, &scene) && scene.story == story &&
-           (!reading->message || scene_had_message(view, reading->scene, reading->message));
+           (!reading->message || local_was_given(view, reading->scene, reading->message));
 }
 
 static void check_position(struct check *check, uint64_t user, uint64_t story)
@@ -86,13 +86,13 @@ static void check_position(struct check *check, uint64_t user, uint64_t story)
     if (!load_position(check, user, story, &position))
         return;
     struct reading_shown shown = shown_of(check, user, &position);
-    bool sound = view_story(view, story, &post) != TIDINGS_NOT_FOUND &&
+    bool sound = story_exists(view, story, &post) &&
                  is_place(view, story, &position.reading);
     if (view_failed(view))
         return;
     if (!sound)
         verify_differ(check, "user %" PRIu64 " stopped at no place of %" PRIu64, user, story);
-    if (position.changed > view->last_id || (shown.any && !position.changed))
+    if (position.changed > local_of(view)->last_id || (shown.any && !position.changed))
         verify_differ(check, "user %" PRIu64 ": the version of %" PRIu64 " cannot be", user, story);
 
     struct key latest = key_latest(user, (uint64_t)shown.modified_at, story);
@@ -179,7 +179,7 @@ static uint64_t count_subscriptions(struct view *view, uint64_t user)
 {
     struct tie *ties;
     uint64_t count = 0;
-    size_t n = tie_list_in(view, &realm_scenes, user, &ties);
+    size_t n = tie_list(view, REALM_SCENES, user, &ties);
     for (size_t i = 0; i < n; i++)
         count += ties[i].pair.following || ties[i].pair.paused;
     return count;
@@ -190,9 +190,9 @@ static uint64_t count_positions(struct view *view, uint64_t user, int64_t cleare
     struct key prefix = key_row(user, ROW_POSITION);
     struct bytes key, value;
     uint64_t count = 0;
-    bool found = kv_seek(view->txn, TABLE_USER, &prefix, &key, &value);
+    bool found = kv_seek(txn_of(view), TABLE_USER, &prefix, &key, &value);
     for (; found && key_has_prefix(key, &prefix);
-         found = kv_next(view->txn, TABLE_USER, &key, &value)) {
+         found = kv_next(txn_of(view), TABLE_USER, &key, &value)) {
         struct position_record position;
         if (position_decode(value, &position))
             count += reading_show(&position.reading, cleared).any;
@@ -205,7 +205,7 @@ static uint64_t count_positions(struct view *view, uint64_t user, int64_t cleare
 static void check_shelf(struct check *check, uint64_t user)
 {
     struct view *view = check->view;
-    struct shelf_record shelf = view_shelf(view, user);
+    struct shelf_record shelf = local_get_shelf(view, user);
     uint64_t subscriptions = count_subscriptions(view, user);
     uint64_t positions = count_positions(view, user, (int64_t)shelf.cleared);
     if (view_failed(view) || (shelf.subscriptions == subscriptions && shelf.positions == positions))
@@ -225,7 +225,7 @@ static void check_shelves(struct check *check)
 {
     struct key at = key_id(0);
     struct bytes key, value;
-    while (!view_failed(check->view) && kv_seek(check->view->txn, TABLE_USER, &at, &key, &value) &&
+    while (!view_failed(check->view) && kv_seek(txn_of(check->view), TABLE_USER, &at, &key, &value) &&
            key.n >= ID_BYTES) {
         uint64_t user = get_id(key.p);
         check_shelf(check, user);
@@ -247,21 +247,21 @@ static void check_scene(struct check *check, uint64_t id, struct bytes value)
         verify_differ(check, "%" PRIu64 " cannot be decoded", id);
         return;
     }
-    const struct head *head = view_story_head(view, scene.story);
-    enum tidings_err err = view_story(view, scene.story, &story);
+    const struct head *head = view_head(view, REALM_SCENES, scene.story);
+    bool known = story_exists(view, scene.story, &story);
     if (view_failed(view))
         return;
-    if (err == TIDINGS_NOT_FOUND)
+    if (!known)
         verify_differ(check, "%" PRIu64 " belongs to no story", id);
-    else if ((err == TIDINGS_DELETED) != head_is_closed(head))
+    else if (story.deleted != head_is_closed(head))
         verify_differ(check, "story %" PRIu64 " is deleted in one place only", scene.story);
     if (scene.seq >= head->n_posts || head->ids[scene.seq] != id)
         verify_differ(check, "%" PRIu64 " is not in its story's list", id);
     else if (scene.deleted != head_is_deleted(head, scene.seq))
         verify_differ(check, "%" PRIu64 " is deleted in one place only", id);
-    if (id > view->last_id || scene.removed > view->last_id || scene.edited > view->last_id)
+    if (id > local_of(view)->last_id || scene.removed > local_of(view)->last_id || scene.edited > local_of(view)->last_id)
         verify_differ(check, "%" PRIu64 " is newer than the newest id", id);
-    if (scene.n_messages && err != TIDINGS_DELETED &&
+    if (scene.n_messages && !(known && story.deleted) &&
         !has_row(check, TABLE_SCENE, key_row(id, ROW_MESSAGES)))
         verify_differ(check, "%" PRIu64 " has lost its messages", id);
 }
@@ -281,7 +281,7 @@ static void check_message_ids(struct check *check, uint64_t scene, struct tiding
         uint64_t id = messages[i].id;
         if (i && id == messages[i - 1].id)
             verify_differ(check, "%" PRIu64 " has message %" PRIu64 " twice", scene, id);
-        if (scene_had_message(check->view, scene, id) || view_failed(check->view))
+        if (local_was_given(check->view, scene, id) || view_failed(check->view))
             continue;
         verify_differ(check, "%" PRIu64 " has message %" PRIu64 ", which was never given out",
                       scene, id);
@@ -297,9 +297,9 @@ static void check_sweeping(struct check *check, const struct scene_record *scene
     struct post_record story;
     struct key todo = key_id(scene->story);
     struct bytes value;
-    if (view_story(check->view, scene->story, &story) != TIDINGS_DELETED)
+    if (!story_exists(check->view, scene->story, &story) || !story.deleted)
         return;
-    if (kv_get(check->view->txn, TABLE_UNSWEPT, &todo, &value) && value.n == 4 &&
+    if (kv_get(txn_of(check->view), TABLE_UNSWEPT, &todo, &value) && value.n == 4 &&
         get_u32(value.p) <= scene->seq)
         return;
     verify_differ(check, "messages of deleted story %" PRIu64 " that nobody sweeps", scene->story);
@@ -351,7 +351,7 @@ static void check_given(struct check *check, uint64_t id, struct bytes key, stru
     if (view_failed(check->view))
         return;
     uint64_t first = get_id(key.p + ID_BYTES + 1), n = get_u32(value.p);
-    if (!n || first <= id || first + (n - 1) * ID_STEP > check->view->last_id)
+    if (!n || first <= id || first + (n - 1) * ID_STEP > local_of(check->view)->last_id)
         verify_differ(check, "ids given to %" PRIu64 " that cannot be", id);
     if (known)
         return;
@@ -405,7 +405,7 @@ static void check_subscriber(struct check *check, struct bytes key, struct bytes
     }
     uint64_t story = get_id(key.p), rank = get_id_descending(key.p + ID_BYTES);
     uint64_t user = get_id(value.p);
-    tie_load_in(check->view, &realm_scenes, user, story, &tie);
+    tie_load(check->view, REALM_SCENES, user, story, &tie);
     if (view_failed(check->view) || (tie.pair.following && tie.pair.rank == rank))
         return;
     verify_differ(check, "%" PRIu64 " has subscriber %" PRIu64 ", who is not one so", story, user);

@@ -3,8 +3,8 @@
  * given and received. */
 #include <inttypes.h>
 
-#include "engine/ops/target.h"
 #include "engine/local/verify/verify.h"
+#include "engine/ops/target.h"
 
 enum { LIST_KEY = ID_BYTES + 1 + 1 + ID_BYTES };
 
@@ -18,7 +18,7 @@ static struct key copy_key(struct bytes key)
 static bool holds_id(struct check *check, enum table table, const struct key *key, uint64_t id)
 {
     struct bytes value;
-    return kv_get(check->view->txn, table, key, &value) && value.n == ID_BYTES &&
+    return kv_get(txn_of(check->view), table, key, &value) && value.n == ID_BYTES &&
            get_id(value.p) == id;
 }
 
@@ -55,7 +55,7 @@ void verify_vote(struct check *check, uint64_t user, struct bytes key, struct by
         uint64_t stamp = vote.stamp[i];
         if (!stamp)
             continue;
-        if (stamp > check->view->last_id)
+        if (stamp > local_of(check->view)->last_id)
             verify_differ(check, "user %" PRIu64 ": a reaction is newer than the newest id", user);
         struct key reactor = key_reactor(id, reaction, stamp);
         struct key reacted = key_reacted(user, vote.target, reaction, stamp);
@@ -73,7 +73,7 @@ void verify_reacted(struct check *check, uint64_t user, struct bytes key, struct
     }
     uint8_t list = key.p[ID_BYTES + 1], reaction = list & 0x0f;
     uint64_t stamp = get_id_descending(key.p + ID_BYTES + 2), id = get_id(value.p);
-    struct reaction_record vote = view_reaction(check->view, user, id);
+    struct reaction_record vote = local_get_reaction(check->view, user, id);
     bool listed = reaction == TIDINGS_LIKE || reaction == TIDINGS_FAV;
     if (view_failed(check->view) ||
         (listed && vote.stamp[reaction] == stamp && list >> 4 == vote.target))
@@ -92,7 +92,7 @@ void verify_reactor(struct check *check, uint64_t target, struct bytes key, stru
     }
     uint8_t reaction = key.p[ID_BYTES + 1];
     uint64_t stamp = get_id_descending(key.p + ID_BYTES + 2), user = get_id(value.p);
-    struct reaction_record vote = view_reaction(check->view, user, target);
+    struct reaction_record vote = local_get_reaction(check->view, user, target);
     bool known = reaction >= TIDINGS_LIKE && reaction < REACTIONS;
     if (view_failed(check->view) || (known && vote.stamp[reaction] == stamp))
         return;
@@ -120,8 +120,8 @@ static uint64_t count_rows(struct view *view, enum table table, const struct key
 {
     struct bytes key, value;
     uint64_t n = 0;
-    bool found = kv_seek(view->txn, table, prefix, &key, &value);
-    for (; found && key_has_prefix(key, prefix); found = kv_next(view->txn, table, &key, &value))
+    bool found = kv_seek(txn_of(view), table, prefix, &key, &value);
+    for (; found && key_has_prefix(key, prefix); found = kv_next(txn_of(view), table, &key, &value))
         n++;
     return n;
 }
@@ -139,9 +139,9 @@ static void count_given(struct view *view, uint64_t user, struct user_record *co
     struct key prefix = key_row(user, ROW_VOTE);
     struct reaction_record vote;
     struct bytes key, value;
-    bool found = kv_seek(view->txn, TABLE_USER, &prefix, &key, &value);
+    bool found = kv_seek(txn_of(view), TABLE_USER, &prefix, &key, &value);
     for (; found && key_has_prefix(key, &prefix);
-         found = kv_next(view->txn, TABLE_USER, &key, &value)) {
+         found = kv_next(txn_of(view), TABLE_USER, &key, &value)) {
         if (!reaction_decode(value, &vote)) {
             view_corrupt(view);
             return;
@@ -159,7 +159,7 @@ void verify_count_reactions(struct check *check, uint64_t user, const struct hea
     for (uint32_t i = 0; i < head->n_posts && !view_failed(check->view); i++) {
         if (head_is_deleted(head, i))
             continue;
-        struct counts_record counts = view_counts(check->view, head->ids[i]);
+        struct counts_record counts = local_get_counts(check->view, head->ids[i]);
         counted->likes_received += counts.likes;
         counted->favs_received += counts.favs;
     }

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* Which events are kept, to be read later; all others are told to those who watch, and forgotten. */
+#ifndef DOMAIN_EVENTS_H
+#define DOMAIN_EVENTS_H
+
+#include "tidings.h"
+
+bool event_is_kept(enum tidings_event_type type, const struct tidings_settings *settings);
+
+#endif
