@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "support/engine.h"
+
 struct tidings *engine;
 struct tidings_answer answer;
 struct tidings_options options;
@@ -71,7 +73,7 @@ void harness_path(char path[512], const char *name)
 
 enum tidings_err try_open(void)
 {
-    return tidings_open(&options, &engine, NULL);
+    return engine_open(&options, &engine, NULL);
 }
 
 void open_engine(void)
@@ -235,7 +237,7 @@ uint64_t unmark_one(uint64_t viewer, uint64_t post)
     return answer.u.mark.marked;
 }
 
-uint64_t mark_up_to(uint64_t viewer, uint64_t author, uint64_t up_to)
+uint64_t mark_up_to(uint64_t viewer, uint64_t author, struct tidings_moment up_to)
 {
     must((struct tidings_op){.kind = TIDINGS_OP_MARK_READ,
                              .user_id = viewer,
@@ -304,10 +306,23 @@ uint64_t badge(uint64_t viewer)
     return answer.u.badge.total;
 }
 
-uint64_t as_of(uint64_t viewer)
+struct tidings_moment as_of(uint64_t viewer)
 {
     badge(viewer);
     return answer.u.badge.as_of;
+}
+
+uint64_t events_end(void)
+{
+    struct tidings_op op = {.kind = TIDINGS_OP_EVENTS,
+                            .role = TIDINGS_ROLE_SERVICE,
+                            .user_id = 999,
+                            .u.page.limit = 100};
+    do {
+        must(op);
+        op.u.page.after = answer.u.events.next;
+    } while (answer.u.events.n);
+    return op.u.page.after.a;
 }
 
 uint64_t unread_of(uint64_t viewer, uint64_t author)

@@ -61,7 +61,7 @@ void open_post(uint64_t viewer, uint64_t post);
 uint64_t mark(uint64_t viewer, const uint64_t *posts, size_t n); /* how many changed */
 uint64_t mark_one(uint64_t viewer, uint64_t post);
 uint64_t unmark_one(uint64_t viewer, uint64_t post);
-uint64_t mark_up_to(uint64_t viewer, uint64_t author, uint64_t up_to);
+uint64_t mark_up_to(uint64_t viewer, uint64_t author, struct tidings_moment up_to);
 
 /* By a service as well. */
 bool react(uint64_t user, enum tidings_reaction reaction, enum tidings_target target, uint64_t id);
@@ -75,7 +75,9 @@ void restore(uint64_t id);
 /* ---- Looking --------------------------------------------------------------------------------- */
 
 uint64_t badge(uint64_t viewer);
-uint64_t as_of(uint64_t viewer);
+struct tidings_moment as_of(uint64_t viewer);
+/* The last position in the events: what is listed after it has not happened yet. */
+uint64_t events_end(void);
 uint64_t unread_of(uint64_t viewer, uint64_t author);
 
 enum { IDS_MAX = 8192 };

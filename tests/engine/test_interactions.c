@@ -73,7 +73,7 @@ static enum tidings_comment_status status_of(uint64_t post, uint64_t parent, uin
 static void a_like_changes_everything_in_one_step_and_once(void **state)
 {
     (void)state;
-    uint64_t post = publish(ANN, "t", "b"), after = as_of(BOB);
+    uint64_t post = publish(ANN, "t", "b"), after = events_end();
     assert_true(react(BOB, LIKE, POST, post));
     assert_int_equal(answer.u.reaction.counts.like_count, 1);
     assert_int_equal(answer.u.reaction.counts.hot_score, 3);
@@ -88,7 +88,7 @@ static void a_like_changes_everything_in_one_step_and_once(void **state)
     assert_int_equal(answer.u.post.counts.fav_count, 1);
     must((struct tidings_op){.kind = TIDINGS_OP_POST, .user_id = CID, .u.post.post_id = post});
     assert_false(answer.u.post.liked || answer.u.post.faved);
-    after = as_of(BOB);
+    after = events_end();
     assert_true(unreact(BOB, LIKE, POST, post));
     assert_false(unreact(BOB, LIKE, POST, post));
     assert_string_equal(events_after(after), "ReactionDeleted(2)-1/1");
@@ -148,7 +148,7 @@ static void like_and_downvote_exclude_each_other(void **state)
     (void)state;
     uint64_t post = publish(ANN, "t", "b"), c = comment(BOB, post, 0, "c");
     react(CID, LIKE, COMMENT, c);
-    uint64_t after = as_of(CID);
+    uint64_t after = events_end();
     assert_true(react(CID, DOWN, COMMENT, c));
     assert_int_equal(answer.u.reaction.counts.like_count, 0);
     assert_int_equal(answer.u.reaction.counts.down_count, 1);
@@ -234,7 +234,7 @@ static void votes_fold_a_comment_and_bring_it_back(void **state)
     for (uint64_t user = 10; user < 12; user++)
         react(user, DOWN, COMMENT, r);
     assert_int_equal(status_of(post, c, r), TIDINGS_COMMENT_VISIBLE);
-    uint64_t after = as_of(BOB);
+    uint64_t after = events_end();
     react(12, DOWN, COMMENT, r);
     assert_string_equal(events_after(after), "ReactionCreated(12)+1/3 CommentHidden(12)-1/0");
     assert_int_equal(status_of(post, c, r), TIDINGS_COMMENT_HIDDEN);
@@ -243,7 +243,7 @@ static void votes_fold_a_comment_and_bring_it_back(void **state)
     assert_int_equal(counts_of(COMMENT, c).reply_count, 0);
     assert_int_equal(counts_of(COMMENT, r).reply_count, 1);
     uint64_t more = comment(EVE, post, r, "replies to a folded one are allowed");
-    after = as_of(BOB);
+    after = events_end();
     react(12, LIKE, COMMENT, r);
     assert_string_equal(events_after(after), "ReactionDeleted(12)-1/3 ReactionCreated(12)+1/1 "
                                              "CommentRestored(12)+1/0");
@@ -257,14 +257,14 @@ static void a_moderators_word_sticks(void **state)
 {
     (void)state;
     uint64_t post = publish(ANN, "t", "b"), c = comment(BOB, post, 0, "c");
-    uint64_t after = as_of(BOB);
+    uint64_t after = events_end();
     restore(c); /* changes nothing now */
     assert_true(answer.u.comment.moderated);
     assert_string_equal(events_after(after), "");
     for (uint64_t user = 10; user < 20; user++)
         react(user, DOWN, COMMENT, c);
     assert_int_equal(status_of(post, 0, c), TIDINGS_COMMENT_VISIBLE);
-    after = as_of(BOB);
+    after = events_end();
     hide(c);
     assert_int_equal(answer.u.comment.body.n, 1);
     hide(c);
@@ -467,7 +467,7 @@ static void other_weights_reorder_everything_at_opening(void **state)
     ASSERT_COMMENTS(p, 0, TIDINGS_HOT, c, d);
     options.settings.hot_like = 100;
     options.settings.hot_comment_like = 0;
-    uint64_t after = as_of(BOB);
+    uint64_t after = events_end();
     reopen_engine();
     assert_verifies();
     ASSERT_HOT(TIDINGS_NOTE, q, p);
@@ -487,7 +487,7 @@ static void another_fold_rule_folds_and_restores_at_opening(void **state)
     restore(stays);
     react(10, DOWN, COMMENT, c);
     react(10, DOWN, COMMENT, stays);
-    uint64_t after = as_of(BOB);
+    uint64_t after = events_end();
     options.settings.fold_down = 1;
     options.settings.fold_percent = 0;
     reopen_engine();
@@ -497,7 +497,7 @@ static void another_fold_rule_folds_and_restores_at_opening(void **state)
     assert_int_equal(status_of(post, top, stays), TIDINGS_COMMENT_VISIBLE);
     assert_int_equal(counts_of(POST, post).comment_count, 2);
     assert_int_equal(counts_of(COMMENT, top).reply_count, 1);
-    after = as_of(BOB);
+    after = events_end();
     reopen_engine(); /* the same rules: nothing to do */
     assert_string_equal(events_after(after), "");
     options.settings.fold_down = 3;

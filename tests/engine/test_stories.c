@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/harness.h"
+#include "support/local.h"
 
 enum { ANN = 1, BOB = 2, CID = 3, DAN = 4 };
 
@@ -102,11 +103,18 @@ static void erase(uint64_t user, uint64_t story_id, int64_t at)
                             .u.reading = {.story_id = story_id, .modified_at = at}});
 }
 
-static uint64_t mark_notifications(uint64_t user, const uint64_t *ids, size_t n, uint64_t up_to)
+static uint64_t mark_notifications(uint64_t user, const uint64_t *ids, size_t n)
 {
     must((struct tidings_op){.kind = TIDINGS_OP_NOTIFICATIONS_MARK,
                              .user_id = user,
-                             .u.mark = {.post_ids = ids, .n_post_ids = n, .up_to = up_to}});
+                             .u.mark = {.post_ids = ids, .n_post_ids = n}});
+    return answer.u.notifications_mark.marked;
+}
+
+static uint64_t mark_notifications_up_to(uint64_t user, struct tidings_moment up_to)
+{
+    must((struct tidings_op){
+        .kind = TIDINGS_OP_NOTIFICATIONS_MARK, .user_id = user, .u.mark.up_to = up_to});
     return answer.u.notifications_mark.marked;
 }
 
@@ -793,7 +801,7 @@ static void what_is_deleted_leaves_the_list(void **state)
     uint64_t a1 = scene(ANN, a, "a1"), a2 = scene(ANN, a, "a2"), a3 = scene(ANN, a, "a3");
     uint64_t b1 = scene(ANN, b, "b1");
     const uint64_t two[] = {a1, a2};
-    assert_int_equal(mark_notifications(BOB, two, 2, 0), 2);
+    assert_int_equal(mark_notifications(BOB, two, 2), 2);
     assert_int_equal(answer.u.notifications_mark.unread, 2);
     assert_int_equal(delete_scene(ANN, TIDINGS_ROLE_USER, a2), TIDINGS_OK);
     ASSERT_LIST(list_notifications, BOB, b1, a3, a1);
@@ -801,12 +809,12 @@ static void what_is_deleted_leaves_the_list(void **state)
     assert_int_equal(delete_scene(ANN, TIDINGS_ROLE_USER, a3), TIDINGS_OK);
     ASSERT_LIST(list_notifications, BOB, b1, a1);
     assert_int_equal(unread(BOB), 1);
-    assert_int_equal(mark_notifications(BOB, &a3, 1, 0), 0); /* it was there */
+    assert_int_equal(mark_notifications(BOB, &a3, 1), 0); /* it was there */
     delete_post(ANN, b);
     for (int i = 0; i < 2; i++) {
         ASSERT_LIST(list_notifications, BOB, a1);
         assert_int_equal(unread(BOB), 0);
-        assert_int_equal(mark_notifications(BOB, &b1, 1, 0), 0);
+        assert_int_equal(mark_notifications(BOB, &b1, 1), 0);
         reopen_engine();
     }
     ASSERT_LIST(list_subscriptions, BOB, b, a);
@@ -831,21 +839,21 @@ static void notifications_are_marked_all_or_none(void **state)
     assert_int_equal(run(op), TIDINGS_NOT_FOUND);
     assert_int_equal(unread(BOB), 2);
     const uint64_t twice[] = {a1, a1};
-    assert_int_equal(mark_notifications(BOB, twice, 2, 0), 1);
-    assert_int_equal(mark_notifications(BOB, &a1, 1, 0), 0);
+    assert_int_equal(mark_notifications(BOB, twice, 2), 1);
+    assert_int_equal(mark_notifications(BOB, &a1, 1), 0);
 
     must((struct tidings_op){.kind = TIDINGS_OP_NOTIFICATIONS, .user_id = BOB});
     assert_int_equal(answer.u.notifications.unread, 1);
     assert_false(answer.u.notifications.rows[0].is_read);
     assert_true(answer.u.notifications.rows[1].is_read);
-    uint64_t seen = answer.u.notifications.as_of;
+    struct tidings_moment seen = answer.u.notifications.as_of;
     uint64_t a3 = scene(ANN, a, "a3");
-    assert_int_equal(mark_notifications(BOB, NULL, 0, seen), 1);
+    assert_int_equal(mark_notifications_up_to(BOB, seen), 1);
     assert_int_equal(answer.u.notifications_mark.unread, 1);
     ASSERT_LIST(list_notifications, BOB, a3, a2, a1);
     op.u.mark.post_ids = NULL;
     op.u.mark.n_post_ids = 0;
-    op.u.mark.up_to = seen + (UINT64_C(1) << 40);
+    op.u.mark.up_to = local_moment(local_newest(&seen) + (UINT64_C(1) << 40));
     assert_int_equal(run(op), TIDINGS_INVALID);
     assert_string_equal(answer.field, "up_to");
     assert_verifies();
@@ -858,6 +866,7 @@ static void notifications_are_exact_whatever_happens(void **state)
     enum { STORIES = 4, SCENES = 400, STEPS = 1500, USERS = 3 };
     struct rng rng = test_rng();
     static uint64_t ids[SCENES];
+    static struct tidings_moment seen[SCENES]; /* when that scene was the newest */
     static uint8_t told[USERS][SCENES], is_read[USERS][SCENES], gone[SCENES], of[SCENES];
     bool subscribed[USERS][STORIES] = {{false}}, quiet[USERS] = {false}, dead[STORIES] = {false};
     uint64_t s[STORIES];
@@ -874,6 +883,8 @@ static void notifications_are_exact_whatever_happens(void **state)
         size_t k = n ? rng_below(&rng, n) : 0;
         if (kind < 30 && n < SCENES && !dead[which]) {
             ids[n] = scene(ANN, s[which], "s");
+            must((struct tidings_op){.kind = TIDINGS_OP_NOTIFICATIONS, .user_id = BOB});
+            seen[n] = answer.u.notifications.as_of;
             of[n] = (uint8_t)which;
             for (int i = 0; i < USERS; i++)
                 told[i][n] = subscribed[i][which] && !quiet[i];
@@ -889,7 +900,7 @@ static void notifications_are_exact_whatever_happens(void **state)
             want_updates(user, !quiet[u]);
         } else if (kind < 78 && n && told[u][k]) {
             bool fresh = !is_read[u][k] && !gone[k] && !dead[of[k]];
-            assert_int_equal(mark_notifications(user, &ids[k], 1, 0), fresh);
+            assert_int_equal(mark_notifications(user, &ids[k], 1), fresh);
             is_read[u][k] |= fresh;
         } else if (kind < 80 && n) {
             uint64_t marked = 0;
@@ -898,7 +909,7 @@ static void notifications_are_exact_whatever_happens(void **state)
                 marked += fresh;
                 is_read[u][i] |= fresh;
             }
-            assert_int_equal(mark_notifications(user, NULL, 0, ids[k]), marked);
+            assert_int_equal(mark_notifications_up_to(user, seen[k]), marked);
         } else if (kind < 90 && n && !gone[k] && !dead[of[k]]) {
             assert_int_equal(delete_scene(ANN, TIDINGS_ROLE_USER, ids[k]), TIDINGS_OK);
             gone[k] = true;

@@ -9,6 +9,7 @@
 #include "engine/damage.h"
 #include "engine/harness.h"
 #include "engine/local/store.h"
+#include "support/local.h"
 
 enum { ANN = 1, BOB, CID, DAN, EVE, FAY, USERS = FAY };
 enum { POSTS = 150 };
@@ -556,9 +557,9 @@ static void history_waits_for_a_damaged_read_map(void **state)
 static void cleared_history_that_nobody_sweeps_is_mended(void **state)
 {
     (void)state;
-    uint64_t now = as_of(CID);
+    struct tidings_moment now = as_of(CID);
     struct user_record user = user_get(CID);
-    user.history_cleared = now;
+    user.history_cleared = local_newest(&now);
     user_put(CID, &user);
     open_engine();
     free(before);

@@ -40,6 +40,7 @@ static struct tidings_text text_of(const char *s)
 }
 
 static const struct tidings_text nothing = {NULL, 0};
+static const struct tidings_moment some_moment = {{16}};
 static const uint64_t no_ids[] = {0, TIDINGS_ID_MAX + 1, UINT64_MAX};
 
 static void assert_id(const struct tidings_op *op, uint64_t *id, const char *field)
@@ -270,15 +271,12 @@ static void notifications_are_marked_by_id_or_up_to_a_token(void **state)
     assert_field(&op, "ids");
     op.u.mark.n_post_ids = 3;
     assert_id(&op, &ids[2], "ids");
-    op.u.mark.up_to = 16; /* one or the other */
+    op.u.mark.up_to = some_moment; /* one or the other */
     assert_field(&op, "up_to");
     op.u.mark.post_ids = NULL;
     assert_field(&op, "ids");
     op.u.mark.n_post_ids = 0;
     assert_field(&op, NULL);
-    op.u.mark.up_to = TIDINGS_ID_MAX + 1;
-    assert_field(&op, "up_to");
-    op.u.mark.up_to = 16;
     op.u.mark.author_id = 8; /* notifications are not read by author */
     assert_field(&op, "author_id");
 }
