@@ -6,9 +6,9 @@
  */
 #include <string.h>
 
-#include "engine/damage.h"
-#include "engine/harness.h"
+#include "contract/harness.h"
 #include "engine/local/store.h"
+#include "local/damage.h"
 #include "support/local.h"
 
 enum { ANN = 1, BOB, CID, DAN, EVE, FAY, USERS = FAY };

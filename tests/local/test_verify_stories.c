@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
-#include "engine/damage.h"
-#include "engine/harness.h"
+#include "contract/harness.h"
 #include "engine/local/records_story.h"
+#include "local/damage.h"
 
 enum { ANN = 1, BOB, CID, DAN, EVE, USERS = EVE };
 enum { SCENES = 70 };

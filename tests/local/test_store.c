@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/damage.h"
-#include "engine/harness.h"
+#include "contract/harness.h"
+#include "local/damage.h"
 
 enum { ANN = 1, BOB = 2, LARGE = 60000, EDITS = 50 };
 

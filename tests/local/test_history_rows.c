@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "engine/damage.h"
-#include "engine/harness.h"
+#include "contract/harness.h"
+#include "local/damage.h"
 
 enum { ANN = 1, BOB, CID };
 enum { POSTS = 300 };

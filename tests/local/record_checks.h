@@ -4,8 +4,8 @@
  * invariants written there, and that encoding it again and decoding that gives the same. Shared by
  * the unit test, which feeds it damaged records, and the fuzz target, which feeds it anything.
  */
-#ifndef TESTS_UNIT_RECORD_CHECKS_H
-#define TESTS_UNIT_RECORD_CHECKS_H
+#ifndef TESTS_LOCAL_RECORD_CHECKS_H
+#define TESTS_LOCAL_RECORD_CHECKS_H
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/harness.h"
+#include "contract/harness.h"
 
 #include <ftw.h>
 #include <pthread.h>
@@ -245,9 +245,9 @@ uint64_t mark_up_to(uint64_t viewer, uint64_t author, struct tidings_moment up_t
     return answer.u.mark.marked;
 }
 
-static struct tidings_op react_op(enum tidings_op_kind kind, uint64_t user,
-                                  enum tidings_reaction reaction, enum tidings_target target,
-                                  uint64_t id)
+static struct tidings_op free_react_op(enum tidings_op_kind kind, uint64_t user,
+                                       enum tidings_reaction reaction, enum tidings_target target,
+                                       uint64_t id)
 {
     return (struct tidings_op){.kind = kind,
                                .role = TIDINGS_ROLE_SERVICE,
@@ -257,13 +257,13 @@ static struct tidings_op react_op(enum tidings_op_kind kind, uint64_t user,
 
 bool react(uint64_t user, enum tidings_reaction reaction, enum tidings_target target, uint64_t id)
 {
-    must(react_op(TIDINGS_OP_REACT, user, reaction, target, id));
+    must(free_react_op(TIDINGS_OP_REACT, user, reaction, target, id));
     return answer.u.reaction.changed;
 }
 
 bool unreact(uint64_t user, enum tidings_reaction reaction, enum tidings_target target, uint64_t id)
 {
-    must(react_op(TIDINGS_OP_UNREACT, user, reaction, target, id));
+    must(free_react_op(TIDINGS_OP_UNREACT, user, reaction, target, id));
     return answer.u.reaction.changed;
 }
 
@@ -298,6 +298,25 @@ void restore(uint64_t id)
     moderate(TIDINGS_OP_COMMENT_RESTORE, id);
 }
 
+struct tidings_op follow_op(uint64_t fan, uint64_t author)
+{
+    return (struct tidings_op){
+        .kind = TIDINGS_OP_FOLLOW, .user_id = fan, .u.relation.user_id = author};
+}
+
+struct tidings_op react_op(uint64_t user, enum tidings_reaction reaction,
+                           enum tidings_target target, uint64_t id)
+{
+    return (struct tidings_op){
+        .kind = TIDINGS_OP_REACT, .user_id = user, .u.react = {reaction, target, id}};
+}
+
+struct tidings_op comment_op(uint64_t user, uint64_t post, uint64_t parent)
+{
+    return (struct tidings_op){
+        .kind = TIDINGS_OP_COMMENT, .user_id = user, .u.comment = {post, parent, text_of("words")}};
+}
+
 /* ---- Looking --------------------------------------------------------------------------------- */
 
 uint64_t badge(uint64_t viewer)
@@ -323,6 +342,45 @@ uint64_t events_end(void)
         op.u.page.after = answer.u.events.next;
     } while (answer.u.events.n);
     return op.u.page.after.a;
+}
+
+const char *events_after(uint64_t after)
+{
+    static char text[4096];
+    size_t n = 0;
+    must((struct tidings_op){.kind = TIDINGS_OP_EVENTS,
+                             .role = TIDINGS_ROLE_SERVICE,
+                             .user_id = 999,
+                             .u.page = {100, {after, 0}}});
+    text[0] = 0;
+    for (size_t i = 0; i < answer.u.events.n; i++) {
+        const struct tidings_event *e = &answer.u.events.rows[i];
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s(%" PRIu64 ")%+d/%d", i ? " " : "",
+                              tidings_event_name(e->type), e->actor_user_id, (int)e->delta,
+                              (int)e->reaction);
+    }
+    return text;
+}
+
+void assert_counters(uint64_t user, uint64_t liked, uint64_t faved, uint64_t likes, uint64_t favs)
+{
+    must((struct tidings_op){.kind = TIDINGS_OP_COUNTERS, .user_id = user, .u.user.user_id = user});
+    assert_int_equal(answer.u.counters.liked_posts, liked);
+    assert_int_equal(answer.u.counters.faved_posts, faved);
+    assert_int_equal(answer.u.counters.likes_received, likes);
+    assert_int_equal(answer.u.counters.favs_received, favs);
+}
+
+enum tidings_comment_status status_of(uint64_t post, uint64_t parent, uint64_t id)
+{
+    must((struct tidings_op){.kind = TIDINGS_OP_COMMENTS,
+                             .role = TIDINGS_ROLE_ADMIN,
+                             .user_id = 999,
+                             .u.comments = {post, parent, TIDINGS_OLD, .page.limit = 100}});
+    for (size_t i = 0; i < answer.u.comments.n; i++)
+        if (answer.u.comments.rows[i].id == id)
+            return answer.u.comments.rows[i].status;
+    return 0;
 }
 
 uint64_t unread_of(uint64_t viewer, uint64_t author)

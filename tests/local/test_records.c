@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "unit/record_checks.h"
+#include "local/record_checks.h"
 #include "unit/test.h"
 
 static struct arena arena;

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/harness.h"
+#include "contract/harness.h"
 
 enum { ANN = 1, BOB = 2, LARGE = 60000, EDITS = 25 };
 

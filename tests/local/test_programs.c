@@ -4,8 +4,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "engine/damage.h"
-#include "engine/harness.h"
+#include "contract/harness.h"
+#include "local/damage.h"
 
 static char out[65536], err[65536];
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/damage.h"
+#include "local/damage.h"
 
 #include <string.h>
 
-#include "engine/harness.h"
+#include "contract/harness.h"
 #include "engine/local/journal.h"
 
 static uint8_t memory[1 << 20];

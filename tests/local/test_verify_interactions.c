@@ -6,10 +6,10 @@
  */
 #include <string.h>
 
+#include "contract/harness.h"
 #include "domain/heat.h"
 #include "domain/ids.h"
-#include "engine/damage.h"
-#include "engine/harness.h"
+#include "local/damage.h"
 
 enum { ANN = 1, BOB, CID, DAN, EVE, USERS = EVE };
 

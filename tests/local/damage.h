@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Changing single rows of a data directory behind the engine's back. Closes the engine; the caller
  * opens it again. */
-#ifndef TESTS_ENGINE_DAMAGE_H
-#define TESTS_ENGINE_DAMAGE_H
+#ifndef TESTS_LOCAL_DAMAGE_H
+#define TESTS_LOCAL_DAMAGE_H
 
 #include "engine/local/keys.h"
 #include "engine/local/kv.h"

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "engine/harness.h"
+#include "contract/harness.h"
 
 enum { ANN = 1, BOB = 2, LARGE = 60000, MS = 1000 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One engine on a directory of its own with a clock that stands still, and operations as plain
+ * One engine, the one that support/engine.h chooses, with a clock that stands still, and operations as plain
  * calls. What a call answers is in `answer` until the next one. A call that must succeed and does
  * not fails the test; those that may be refused answer the error.
  */
-#ifndef TESTS_ENGINE_HARNESS_H
-#define TESTS_ENGINE_HARNESS_H
+#ifndef TESTS_CONTRACT_HARNESS_H
+#define TESTS_CONTRACT_HARNESS_H
 
 #include <stdatomic.h>
 
@@ -24,7 +24,7 @@ int harness_begin(void **state);
 int harness_begin_closed(void **state); /* the directory alone */
 int harness_end(void **state);
 
-/* The data directory, which is empty before the engine is first opened. */
+/* For tests of the local engine: the data directory, which is empty before the engine is first opened. */
 const char *harness_dir(void);
 void harness_path(char path[512], const char *name);
 
@@ -72,13 +72,31 @@ void delete_comment(uint64_t user, uint64_t id);
 void hide(uint64_t id); /* by an admin, like the next */
 void restore(uint64_t id);
 
+/* By users, who spend a token. */
+struct tidings_op follow_op(uint64_t fan, uint64_t author);
+struct tidings_op react_op(uint64_t user, enum tidings_reaction reaction,
+                           enum tidings_target target, uint64_t id);
+struct tidings_op comment_op(uint64_t user, uint64_t post, uint64_t parent);
+
 /* ---- Looking --------------------------------------------------------------------------------- */
 
 uint64_t badge(uint64_t viewer);
 struct tidings_moment as_of(uint64_t viewer);
 /* The last position in the events: what is listed after it has not happened yet. */
 uint64_t events_end(void);
+/* All events after a place, as text: "name(actor)delta/reaction ...". */
+const char *events_after(uint64_t after);
 uint64_t unread_of(uint64_t viewer, uint64_t author);
+void assert_counters(uint64_t user, uint64_t liked, uint64_t faved, uint64_t likes, uint64_t favs);
+/* 0 if it is not listed there. */
+enum tidings_comment_status status_of(uint64_t post, uint64_t parent, uint64_t id);
+
+/* Short for tests about these. */
+#define POST    TIDINGS_TARGET_POST
+#define COMMENT TIDINGS_TARGET_COMMENT
+#define LIKE    TIDINGS_LIKE
+#define FAV     TIDINGS_FAV
+#define DOWN    TIDINGS_DOWNVOTE
 
 enum { IDS_MAX = 8192 };
 
