@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Opening, closing, submitting, and the words for it all. */
 #include <semaphore.h>
-#include <string.h>
 
 #include "contract/harness.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* What is delivered to whom, what reading changes, and pages of it while the world moves. */
-#include <string.h>
-
 #include "contract/harness.h"
 
 enum { ANN = 1, BOB = 2, CID = 3, DAN = 4 };

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* What must happen once though it be asked for again. */
-#include <string.h>
-
 #include "contract/harness.h"
 
 enum { ANN = 1, BOB = 2, CID = 3, DAN = 4 };

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Where a reader stopped: positions, their list, and what changed since. */
-#include <string.h>
-
 #include "contract/stories.h"
 
 static struct tidings_op stop_op(uint64_t user, uint64_t story_id, uint64_t scene_id,

@@ -13,12 +13,6 @@
 
 enum { ANN = 1, BOB, CID, DAN, EVE, USERS = EVE };
 
-#define POST    TIDINGS_TARGET_POST
-#define COMMENT TIDINGS_TARGET_COMMENT
-#define LIKE    TIDINGS_LIKE
-#define FAV     TIDINGS_FAV
-#define DOWN    TIDINGS_DOWNVOTE
-
 static uint64_t note, quiet, gone;
 /* On the note: top has a reply, which has one that is folded, which has a visible one. dead is
  * deleted and listed for the sake of its reply; leaf is deleted and not listed. */
