@@ -7,6 +7,7 @@
  * The seed decides what each thread does, but not how the threads interleave.
  */
 #include "scenes.h"
+#include "support/engine.h"
 #include "world.h"
 
 #include <errno.h>
@@ -67,7 +68,7 @@ static bool reopen(struct world *world)
     enum tidings_err err;
 
     tidings_close(world->engine);
-    err = tidings_open(&world->options, &world->engine, NULL);
+    err = engine_open(&world->options, &world->engine, NULL);
     if (err != TIDINGS_OK)
         world_fail(world, "reopening: %s", tidings_err_code(err));
     return err == TIDINGS_OK;

@@ -4,6 +4,7 @@
 #include "stories.h"
 
 #include "scenes.h"
+#include "support/engine.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -163,7 +164,7 @@ static void *marker(void *arg)
         for (size_t i = 0; i < n; i++)
             ids[i] = seat->answer.u.notifications.rows[i].id;
         if (rng_percent(&seat->rng, 20)) {
-            op.u.mark.up_to = ids[n - 1];
+            op.u.mark.up_to = seat->answer.u.notifications.as_of;
         } else {
             op.u.mark.post_ids = ids;
             op.u.mark.n_post_ids = n;
@@ -386,7 +387,7 @@ static bool reopen(struct world *world)
     enum tidings_err err;
 
     tidings_close(world->engine);
-    err = tidings_open(&world->options, &world->engine, NULL);
+    err = engine_open(&world->options, &world->engine, NULL);
     if (err != TIDINGS_OK)
         world_fail(world, "reopening: %s", tidings_err_code(err));
     return err == TIDINGS_OK;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "scenes.h"
+#include "support/engine.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -306,7 +307,7 @@ bool open_twice(const char *dir, uint64_t seed)
         return false;
     seat_init(&seat, &world, 9, 2);
     ok = begin(&seat);
-    err = tidings_open(&world.options, &second, NULL);
+    err = engine_open(&world.options, &second, NULL);
     if (err != TIDINGS_LOCKED) {
         world_fail(&world, "opened twice: %s", tidings_err_code(err));
         ok = false;

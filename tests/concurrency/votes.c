@@ -3,6 +3,7 @@
 #include "votes.h"
 
 #include "scenes.h"
+#include "support/engine.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -257,7 +258,7 @@ static bool open_again(struct ballot *ballot)
     enum tidings_err err;
 
     tidings_close(ballot->world.engine);
-    err = tidings_open(&ballot->world.options, &ballot->world.engine, NULL);
+    err = engine_open(&ballot->world.options, &ballot->world.engine, NULL);
     if (err != TIDINGS_OK)
         world_fail(&ballot->world, "reopening: %s", tidings_err_code(err));
     return err == TIDINGS_OK;

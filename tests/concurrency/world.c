@@ -2,6 +2,7 @@
 #include "world.h"
 
 #include "invariants.h"
+#include "support/engine.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -29,7 +30,7 @@ bool world_open(struct world *world, const char *dir, uint64_t seed,
     tidings_options_init(&world->options);
     world->options.settings = *settings;
     world->options.dir = dir;
-    err = tidings_open(&world->options, &world->engine, &message);
+    err = engine_open(&world->options, &world->engine, &message);
     if (err != TIDINGS_OK)
         world_fail(world, "tidings_open: %s: %s", tidings_err_code(err), message ? message : "");
     return err == TIDINGS_OK;
@@ -121,19 +122,17 @@ static bool may_fail(enum tidings_op_kind kind, enum tidings_err err)
 
 static bool as_of_goes_on(struct seat *seat, const struct tidings_op *op)
 {
-    uint64_t as_of;
+    const struct tidings_moment *as_of = answer_as_of(op->kind, &seat->answer);
 
-    if (!answer_as_of(op->kind, &seat->answer, &as_of))
+    if (as_of == NULL)
         return true;
-    if (as_of < seat->as_of) {
-        world_fail(seat->world,
-                   "as_of went back from %" PRIu64 " (%s of user %" PRIu64 ") to %" PRIu64
-                   " (%s of user %" PRIu64 ")",
-                   seat->as_of, op_name(seat->as_of_op.kind), seat->as_of_op.user_id, as_of,
-                   op_name(op->kind), op->user_id);
+    if (!engine_went_on(&seat->as_of, as_of)) {
+        world_fail(
+            seat->world, "as_of went back from %s of user %" PRIu64 " to %s of user %" PRIu64,
+            op_name(seat->as_of_op.kind), seat->as_of_op.user_id, op_name(op->kind), op->user_id);
         return false;
     }
-    seat->as_of = as_of;
+    seat->as_of = *as_of;
     seat->as_of_op = *op;
     return true;
 }

@@ -57,10 +57,10 @@ struct seat {
     unsigned number; /* among its kind */
     struct rng rng;
     struct tidings_answer answer;    /* to the last operation */
-    uint64_t as_of;                  /* the last one seen: they never go back */
+    struct tidings_moment as_of;     /* the last one seen: they never go back */
     struct tidings_op as_of_op;      /* what had it in its answer */
     uint64_t newest[STEADY_AUTHORS]; /* the newest posts seen: they are never deleted */
-    struct tidings_cursor event;     /* tail: where it stands, and what it has seen so far */
+    struct tidings_cursor event; /* tail, looker: where it stands, and what it has seen so far */
     uint64_t events;
     uint64_t events_mixed;
 };

@@ -62,7 +62,6 @@ struct legacy {
     size_t next;                   /* the first change that was not tried */
     size_t n;                      /* changes that were answered, errors included ... */
     struct model_call made[STEPS]; /* ... and the changes */
-    uint64_t before[STEPS];        /* the newest id before each */
 };
 
 /* A run under way, in a process of its own. */
@@ -123,13 +122,12 @@ static bool refused(struct trial *trial, size_t number)
 static bool change(struct trial *trial, size_t number)
 {
     struct run *run = trial->run;
-    const struct model_call *call = &trial->script->calls[number];
+    struct model_call call = script_call(trial->script, run, number, trial->legacy->newest);
     bool poisoned = is_poisoned(trial);
     uint64_t newest;
-    atomic_store(&run->clock_ms, call->now_ms);
-    run->model.newest_id = trial->legacy->newest;
+    atomic_store(&run->clock_ms, call.now_ms);
     trial->legacy->next = number + 1;
-    if (!run_op(run, call->op, call->after))
+    if (!run_call(run, &call))
         return false;
     if (is_storage_error(run->answer.err))
         return refused(trial, number);
@@ -139,7 +137,7 @@ static bool change(struct trial *trial, size_t number)
         return true;
     if (poisoned)
         return run_fail(run, "%s was acknowledged, though %s could not be synced before",
-                        op_name(call->op->kind), shim_failed_path());
+                        op_name(call.op->kind), shim_failed_path());
     trial->legacy->newest = newest;
     trial->legacy->doubtful = SIZE_MAX;
     return true;
@@ -185,12 +183,12 @@ static bool settle_doubt(struct trial *trial)
     if (trial->legacy->doubtful == SIZE_MAX)
         return run_fail(run, "newest id %" PRIu64 ", acknowledged was %" PRIu64, newest,
                         trial->legacy->newest);
-    struct model_call call = trial->script->calls[trial->legacy->doubtful];
+    struct model_call call =
+        script_call(trial->script, run, trial->legacy->doubtful, trial->legacy->newest);
     bool as_planned = newest == trial->script->newest[trial->legacy->doubtful + 1];
     if (!as_planned && call.op->kind == TIDINGS_OP_PUBLISH &&
         !newest_post(run, call.op->user_id, &call.new_post_id))
         return run_fail(run, "the post in doubt is not there");
-    run->model.newest_id = trial->legacy->newest;
     model_run(&run->model, &call, &run->expected);
     trial->legacy->newest = newest;
     return true;
@@ -210,7 +208,6 @@ static bool reopens(struct trial *trial)
     const struct legacy *legacy = trial->legacy;
     trial->reopened = true;
     for (size_t i = 0; i < legacy->n; i++) {
-        run->model.newest_id = legacy->before[i];
         model_run(&run->model, &legacy->made[i], &run->expected);
         atomic_store(&run->clock_ms, legacy->made[i].now_ms);
     }
@@ -223,7 +220,6 @@ static void remember(struct run *run, const struct model_call *call)
     struct trial *trial = run->ran_ctx;
     struct legacy *legacy = trial->legacy;
     if (legacy->next && call->op == trial->script->calls[legacy->next - 1].op) {
-        legacy->before[legacy->n] = legacy->newest;
         legacy->made[legacy->n++] = script_keep_ids(run->recording, call);
     }
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Any bytes to every decoder of the engine's records. The first byte says which; the rest is the
- * record. Whatever is accepted must be sound: see unit/record_checks.h.
+ * record. Whatever is accepted must be sound: see local/record_checks.h.
  */
 // sources: src/engine/records/records.c src/engine/records/reactions.c src/engine/records/stories.c src/base/arena.c src/domain/events.c src/domain/spans.c
 // sources: src/domain/readmap.c
 // libs:
-#include "unit/record_checks.h"
+#include "local/record_checks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -10,6 +10,7 @@
  * of each that only ever asked what had changed.
  */
 #include "random.h"
+#include "support/engine.h"
 #include "tidings.h"
 
 #include <ftw.h>
@@ -307,7 +308,7 @@ static bool play(struct test *test, uint64_t rounds, const char *dir)
     tidings_options_init(&options);
     options.dir = dir;
     options.settings.map_mb = 1024;
-    if (tidings_open(&options, &test->engine, &message) != TIDINGS_OK) {
+    if (engine_open(&options, &test->engine, &message) != TIDINGS_OK) {
         printf("tidings_open: %s\n", message ? message : "");
         return false;
     }

@@ -170,6 +170,12 @@ static void mark_inbox(struct generator *g, struct run *run, struct step *step)
     step->op.u.mark.n_post_ids = n;
 }
 
+struct ref some_token(struct generator *g)
+{
+    return (struct ref){REF_AS_OF, 0,
+                        rng_percent(&g->rng, 80) ? rng_between(&g->rng, 1, SLOTS - 1) : 0};
+}
+
 static void mark_arguments(struct generator *g, struct run *run, struct step *step)
 {
     uint64_t most = g->recording->settings.mark_max;
@@ -178,13 +184,7 @@ static void mark_arguments(struct generator *g, struct run *run, struct step *st
     if (step->op.kind == TIDINGS_OP_MARK_READ && rng_percent(&g->rng, 35)) {
         if (rng_percent(&g->rng, 60))
             step->op.u.mark.author_id = some_target(g, step->op.user_id);
-        if (rng_percent(&g->rng, 70))
-            step->up_to = (struct ref){REF_AS_OF, 0, rng_between(&g->rng, 1, SLOTS - 1)};
-        else
-            step->up_to = some_post(g, run, step->op.user_id, rng_percent(&g->rng, 30));
-        /* The token is a number like others, also one below a post's id. */
-        if (step->up_to.kind == REF_POST)
-            step->up_to.delta = rng_percent(&g->rng, 30) ? -1 : 0;
+        step->up_to = some_token(g);
         return;
     }
     if (rng_percent(&g->rng, 4)) {
@@ -518,7 +518,7 @@ static void make_op(struct generator *g, struct run *run, struct step *step)
         make_once(g, run, step);
     if (model_op_writes(step->op.kind))
         count_write(g);
-    if (gives_as_of(step->op.kind) && rng_percent(&g->rng, 40))
+    if (gives_as_of(step->op.kind) && rng_percent(&g->rng, 60))
         step->keep_as_of = (uint32_t)rng_between(&g->rng, 1, SLOTS - 1);
     if (rng_percent(&g->rng, 4)) {
         generate_mistake(g, step);

@@ -94,6 +94,8 @@ void generate_rules(struct generator *g, struct tidings_settings *settings);
 uint64_t some_user(struct generator *g);
 /* A post as the viewer might meet it: mostly a late one; any at all, or one in their inbox. */
 struct ref some_post(struct generator *g, struct run *run, uint64_t viewer, bool any);
+/* An `as_of`: one that was kept, or a fresh one. */
+struct ref some_token(struct generator *g);
 /* A page: of a list under way, whose arguments it then takes, or the first of a new one. */
 void page_arguments(struct generator *g, struct step *step);
 

@@ -3,6 +3,8 @@
  * order they are looked for. */
 #include "generate.h"
 
+#include "support/engine.h"
+
 uint64_t generate_bad_id(struct generator *g)
 {
     static const uint64_t bad[] = {0, TIDINGS_ID_MAX + 1, UINT64_MAX, UINT64_C(1) << 63};
@@ -77,7 +79,7 @@ void generate_bad_mark(struct generator *g, struct step *step)
             step->up_to = (struct ref){REF_NUMBER, 0, generate_bad_id(g)};
         break;
     case 3:
-        if (read)
+        if (read && engine_is_local())
             step->up_to = (struct ref){REF_BEYOND, (int64_t)rng_between(&g->rng, 1, 2), 0};
         break;
     default:

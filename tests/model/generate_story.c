@@ -407,11 +407,7 @@ static void notifications_mark_arguments(struct generator *g, struct run *run, s
     uint64_t user_id = step->op.user_id;
 
     if (rng_percent(&g->rng, 35)) {
-        step->up_to = rng_percent(&g->rng, 60)
-                          ? (struct ref){REF_AS_OF, 0, rng_between(&g->rng, 1, SLOTS - 1)}
-                          : some_notice(g, run, user_id);
-        if (step->up_to.kind == REF_SCENE)
-            step->up_to.delta = rng_percent(&g->rng, 30) ? -1 : 0;
+        step->up_to = some_token(g);
         return;
     }
     step->op.u.mark.n_post_ids = n;

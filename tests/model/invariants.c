@@ -2,6 +2,7 @@
 #include "invariants.h"
 
 #include "invariants_parts.h"
+#include "support/engine.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -60,8 +61,8 @@ static void check_feed(struct check *check, const struct tidings_answer *answer)
     for (size_t i = 0; i < n; i++) {
         check_item(check, &rows[i], i);
         require(check, i == 0 || rows[i].post_id < rows[i - 1].post_id, "newest first", i);
-        require(check, rows[i].post_id <= answer->u.feed.as_of.part[0], "as_of covers all shown",
-                i);
+        require(check, engine_covers(&answer->u.feed.as_of, rows[i].post_id),
+                "as_of covers all shown", i);
     }
     if (check->op->kind == TIDINGS_OP_AUTHOR_PAGE)
         require(check, n <= answer->u.feed.total, "total covers the page", n);
@@ -325,7 +326,7 @@ bool invariants_hold(const struct tidings_settings *settings, const struct tidin
                      const struct tidings_answer *answer, struct report *report)
 {
     struct check check = {settings, op, report, false};
-    uint64_t as_of;
+    const struct tidings_moment *as_of = answer_as_of(op->kind, answer);
 
     if (answer->err != TIDINGS_OK)
         check_error(&check, answer);
@@ -333,8 +334,8 @@ bool invariants_hold(const struct tidings_settings *settings, const struct tidin
         require_text(&check, answer->stored, "stored is text", 0);
     else
         check_success(&check, answer);
-    if (answer->err == TIDINGS_OK && answer_as_of(op->kind, answer, &as_of))
-        require(&check, as_of >= 1 && as_of <= TIDINGS_ID_MAX, "as_of is usable", 0);
+    if (answer->err == TIDINGS_OK && as_of != NULL)
+        require(&check, moment_is_given(as_of), "as_of is usable", 0);
     return !check.failed;
 }
 
@@ -373,23 +374,27 @@ struct tidings_cursor answer_next(enum tidings_op_kind kind, const struct tiding
     }
 }
 
-bool answer_as_of(enum tidings_op_kind kind, const struct tidings_answer *answer, uint64_t *as_of)
+const struct tidings_moment *answer_as_of(enum tidings_op_kind kind,
+                                          const struct tidings_answer *answer)
 {
     switch (kind) {
     case TIDINGS_OP_AUTHOR_PAGE:
     case TIDINGS_OP_INBOX:
-        *as_of = answer->u.feed.as_of.part[0];
-        return true;
+        return &answer->u.feed.as_of;
     case TIDINGS_OP_BADGE:
-        *as_of = answer->u.badge.as_of.part[0];
-        return true;
+        return &answer->u.badge.as_of;
     case TIDINGS_OP_UNREAD:
-        *as_of = answer->u.unread.as_of.part[0];
-        return true;
+        return &answer->u.unread.as_of;
     case TIDINGS_OP_NOTIFICATIONS:
-        *as_of = answer->u.notifications.as_of.part[0];
-        return true;
+        return &answer->u.notifications.as_of;
     default:
-        return false;
+        return NULL;
     }
+}
+
+bool moment_is_given(const struct tidings_moment *moment)
+{
+    static const struct tidings_moment none;
+
+    return memcmp(moment, &none, sizeof none) != 0;
 }

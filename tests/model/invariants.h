@@ -13,7 +13,10 @@ bool invariants_hold(const struct tidings_settings *settings, const struct tidin
 /* Where the answer says that its list goes on; {0, 0} if it is no list. */
 struct tidings_cursor answer_next(enum tidings_op_kind kind, const struct tidings_answer *answer);
 
-/* The answer's token; false if it has none. */
-bool answer_as_of(enum tidings_op_kind kind, const struct tidings_answer *answer, uint64_t *as_of);
+/* The answer's token; NULL if it has none. */
+const struct tidings_moment *answer_as_of(enum tidings_op_kind kind,
+                                          const struct tidings_answer *answer);
+/* Is there anything in the token? */
+bool moment_is_given(const struct tidings_moment *moment);
 
 #endif

@@ -174,6 +174,11 @@ void model_show_post(struct model *model, const struct model_post *post, uint64_
     shown->faved = model_has_reaction(&post->reactions, viewer, TIDINGS_FAV);
 }
 
+struct model_moment model_now(const struct model *model)
+{
+    return (struct model_moment){true, model->n_posts, model->stories.n_scenes};
+}
+
 size_t model_page_limit(const struct model *model, const struct tidings_page *page)
 {
     return page->limit != 0 ? page->limit : (size_t)model->settings.page_default;
@@ -236,7 +241,7 @@ void model_run(struct model *model, const struct model_call *call, struct model_
     int64_t t = call->now_ms;
 
     model_answer_release(answer);
-    answer->field = model_check_arguments(model, call->op);
+    answer->field = model_check_arguments(model, call);
     if (answer->field != NULL) {
         answer->err = TIDINGS_INVALID;
         return;

@@ -101,7 +101,7 @@ struct model {
     struct tidings_settings settings;
     int64_t newest_write_ms;
     uint64_t turn;      /* counts operations: the order of what shares a millisecond */
-    uint64_t newest_id; /* the greatest post id or as_of learned */
+    uint64_t newest_id; /* the greatest id made so far: they increase */
 
     struct model_user **users;
     size_t n_users;
@@ -120,8 +120,15 @@ struct model {
     struct model_stories stories;
 };
 
+/* What a token covers: what was there when it was given. One that was given by no answer covers nothing, and is refused. */
+struct model_moment {
+    bool given;
+    size_t posts; /* the first so many */
+    size_t scenes;
+};
+
 /*
- * One operation. `after` stands for op->u.…page.after, in the model's terms: what `next` said in
+ * One operation. `up_to` is what the token in op->u.mark.up_to covers, if there is one. `after` stands for op->u.…page.after, in the model's terms: what `next` said in
  * the model's answer for the page before, or {0, 0}; for EVENTS, .a is the number of events to pass
  * over; for HOT see model_hot_place.
  */
@@ -129,6 +136,7 @@ struct model_call {
     const struct tidings_op *op;
     int64_t now_ms;
     struct tidings_cursor after;
+    struct model_moment up_to;
     uint64_t new_post_id;            /* the id that a PUBLISH or COMMENT shall give what it makes */
     uint64_t new_scene_id;           /* likewise for SCENE_PUBLISH */
     const uint64_t *new_message_ids; /* the id of every message of the scene afterwards */
@@ -232,7 +240,9 @@ void model_show_post(struct model *model, const struct model_post *post, uint64_
 size_t model_page_limit(const struct model *model, const struct tidings_page *page);
 
 /* Field name of the first bad argument, or NULL. */
-const char *model_check_arguments(const struct model *model, const struct tidings_op *op);
+const char *model_check_arguments(const struct model *model, const struct model_call *call);
+/* What a token covers that is given now. */
+struct model_moment model_now(const struct model *model);
 const char *model_check_page(const struct model *model, const struct tidings_page *page);
 /* Characters in a text, or -1 if it is no UTF-8 or holds a NUL. */
 long model_characters(struct tidings_text text);

@@ -2,6 +2,8 @@
 /* Which arguments are good, and what a body's excerpt is; see model.h. */
 #include "model.h"
 
+#include "invariants.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -213,10 +215,11 @@ static const char *check_post_ids(const struct model *model, const struct tiding
     return NULL;
 }
 
-static const char *check_mark(const struct model *model, const struct tidings_op *op)
+static const char *check_mark(const struct model *model, const struct model_call *call)
 {
+    const struct tidings_op *op = call->op;
     uint64_t author_id = op->u.mark.author_id;
-    uint64_t up_to = op->u.mark.up_to.part[0];
+    bool up_to = moment_is_given(&op->u.mark.up_to);
     const char *field;
 
     if (op->kind == TIDINGS_OP_MARK_UNREAD)
@@ -227,16 +230,13 @@ static const char *check_mark(const struct model *model, const struct tidings_op
             return field;
         if (author_id != 0)
             return "author_id";
-        return up_to != 0 ? "up_to" : NULL;
+        return up_to ? "up_to" : NULL;
     }
-    if (author_id == 0 && up_to == 0)
+    if (author_id == 0 && !up_to)
         return "post_ids";
     if (author_id > TIDINGS_ID_MAX)
         return "author_id";
-    /* No answer has yet given a token as great as that, so it cannot be one. */
-    if (!id_ok(up_to) || up_to > model->newest_id)
-        return "up_to";
-    return NULL;
+    return up_to && call->up_to.given ? NULL : "up_to";
 }
 
 static const char *check_reaction(enum tidings_target target, enum tidings_reaction reaction)
@@ -305,8 +305,10 @@ static const char *check_hot(const struct model *model, const struct tidings_op 
     return model_check_page(model, &op->u.hot.page);
 }
 
-const char *model_check_arguments(const struct model *model, const struct tidings_op *op)
+const char *model_check_arguments(const struct model *model, const struct model_call *call)
 {
+    const struct tidings_op *op = call->op;
+
     switch (op->kind) {
 #define X(name, lower, writes, args, answer) case TIDINGS_OP_##name:
         TIDINGS_OPS(X)
@@ -346,7 +348,7 @@ const char *model_check_arguments(const struct model *model, const struct tiding
         return !id_ok(op->u.post.post_id) ? "post_id" : NULL;
     case TIDINGS_OP_MARK_READ:
     case TIDINGS_OP_MARK_UNREAD:
-        return check_mark(model, op);
+        return check_mark(model, call);
     case TIDINGS_OP_AUTHOR_PAGE:
     case TIDINGS_OP_INBOX:
         return check_feed(model, op);
@@ -392,7 +394,7 @@ const char *model_check_arguments(const struct model *model, const struct tiding
     case TIDINGS_OP_PREFERENCES_SET:
     case TIDINGS_OP_NOTIFICATIONS:
     case TIDINGS_OP_NOTIFICATIONS_MARK:
-        return model_story_check(model, op);
+        return model_story_check(model, call);
     /* Not asked for here. */
     case TIDINGS_OP_WEBHOOK_SET:
     case TIDINGS_OP_WEBHOOK_DELETE:

@@ -433,9 +433,10 @@ static bool mark_told(const struct model *model, struct model_told *told)
     return true;
 }
 
-static bool notifications_mark(struct model *model, const struct tidings_op *op,
+static bool notifications_mark(struct model *model, const struct model_call *call,
                                struct model_answer *answer)
 {
+    const struct tidings_op *op = call->op;
     struct model_reader *reader = model_reader(model, op->user_id);
     const uint64_t *ids = op->u.mark.post_ids;
 
@@ -448,7 +449,7 @@ static bool notifications_mark(struct model *model, const struct tidings_op *op,
     for (size_t i = 0; ids != NULL && i < op->u.mark.n_post_ids; i++)
         answer->marked += mark_told(model, find_told(model, reader, ids[i]));
     for (size_t i = 0; ids == NULL && i < reader->n_told; i++) {
-        if (model->stories.scenes[reader->told[i].scene].id <= op->u.mark.up_to.part[0])
+        if (reader->told[i].scene < call->up_to.scenes)
             answer->marked += mark_told(model, &reader->told[i]);
     }
     answer->story.unread = model_notifications_unread(model, op->user_id);
@@ -478,7 +479,7 @@ bool model_story_write(struct model *model, const struct model_call *call, int64
     case TIDINGS_OP_PREFERENCES_SET:
         return preferences_set(model, op, t, answer);
     case TIDINGS_OP_NOTIFICATIONS_MARK:
-        return notifications_mark(model, op, answer);
+        return notifications_mark(model, call, answer);
     default:
         abort();
     }

@@ -110,7 +110,7 @@ bool model_reading_write(struct model *model, const struct tidings_op *op, int64
                          struct model_answer *answer);
 
 /* Field name of the first bad argument, or NULL. */
-const char *model_story_check(const struct model *model, const struct tidings_op *op);
+const char *model_story_check(const struct model *model, const struct model_call *call);
 
 /* ---- What the parts share, and the model's caller may ask -------------------------------------
  */

@@ -4,6 +4,8 @@
 
 #include "model.h"
 
+#include "invariants.h"
+
 #include <stdlib.h>
 
 /* ---- Scenes -------------------------------------------------------------------------------- */
@@ -316,30 +318,33 @@ static const char *check_among(const struct tidings_op *op)
     return NULL;
 }
 
-static const char *check_notifications_mark(const struct model *model, const struct tidings_op *op)
+static const char *check_notifications_mark(const struct model *model,
+                                            const struct model_call *call)
 {
+    const struct tidings_op *op = call->op;
     const uint64_t *ids = op->u.mark.post_ids;
     size_t n = op->u.mark.n_post_ids;
-    uint64_t up_to = op->u.mark.up_to.part[0];
+    bool up_to = moment_is_given(&op->u.mark.up_to);
 
     if (op->u.mark.author_id != 0)
         return "author_id";
-    if (ids == NULL && up_to == 0)
+    if (ids == NULL && !up_to)
         return "ids";
-    /* A token that no answer has given yet cannot be one. */
     if (ids == NULL)
-        return !id_ok(up_to) || up_to > model->newest_id ? "up_to" : NULL;
+        return call->up_to.given ? NULL : "up_to";
     if (n == 0 || n > model->settings.mark_max)
         return "ids";
     for (size_t i = 0; i < n; i++) {
         if (!id_ok(ids[i]))
             return "ids";
     }
-    return up_to != 0 ? "up_to" : NULL;
+    return up_to ? "up_to" : NULL;
 }
 
-const char *model_story_check(const struct model *model, const struct tidings_op *op)
+const char *model_story_check(const struct model *model, const struct model_call *call)
 {
+    const struct tidings_op *op = call->op;
+
     switch (op->kind) {
     case TIDINGS_OP_SCENE_PUBLISH:
     case TIDINGS_OP_SCENE_EDIT:
@@ -367,7 +372,7 @@ const char *model_story_check(const struct model *model, const struct tidings_op
     case TIDINGS_OP_SUBSCRIBERS_AMONG:
         return check_among(op);
     case TIDINGS_OP_NOTIFICATIONS_MARK:
-        return check_notifications_mark(model, op);
+        return check_notifications_mark(model, call);
     case TIDINGS_OP_SUBSCRIPTIONS:
     case TIDINGS_OP_NOTIFICATIONS:
         return model_check_page(model, &op->u.page);

@@ -375,17 +375,18 @@ static bool mark_ids(struct model *model, const struct tidings_op *op, bool read
     return true;
 }
 
-static bool mark_up_to(struct model *model, const struct tidings_op *op, int64_t t,
+static bool mark_up_to(struct model *model, const struct model_call *call, int64_t t,
                        struct model_answer *answer)
 {
+    const struct tidings_op *op = call->op;
     struct model_user *user = model_user(model, op->user_id);
     uint64_t author_id = op->u.mark.author_id;
 
-    for (size_t i = 0; i < model->n_posts; i++) {
+    for (size_t i = 0; i < call->up_to.posts; i++) {
         const struct model_post *post = &model->posts[i];
         struct model_cell *cell = &user->cells[i];
 
-        if (post->id > op->u.mark.up_to.part[0] || (author_id != 0 && post->author_id != author_id))
+        if (author_id != 0 && post->author_id != author_id)
             continue;
         if (!cell->delivered || cell->is_read || post->deleted)
             continue;
@@ -444,7 +445,7 @@ bool model_write(struct model *model, const struct model_call *call, int64_t t,
         return open_post(model, op, t, answer);
     case TIDINGS_OP_MARK_READ:
         if (op->u.mark.post_ids == NULL)
-            return mark_up_to(model, op, t, answer);
+            return mark_up_to(model, call, t, answer);
         return mark_ids(model, op, true, t, answer);
     case TIDINGS_OP_MARK_UNREAD:
         return mark_ids(model, op, false, t, answer);

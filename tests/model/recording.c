@@ -105,7 +105,10 @@ void ref_report(struct report *report, const struct ref *ref)
         report_add(report, "P%" PRIu64, ref->value);
         break;
     case REF_AS_OF:
-        report_add(report, "as_of[%" PRIu64 "]", ref->value);
+        if (ref->value == 0)
+            report_add(report, "a fresh as_of");
+        else
+            report_add(report, "as_of[%" PRIu64 "]", ref->value);
         break;
     case REF_BEYOND:
         report_add(report, "newest as_of");

@@ -19,14 +19,14 @@
 enum {
     MAX_USERS = 512,
     LISTS = 24, /* lists being paged through at the same time */
-    SLOTS = 32, /* as_of tokens remembered; number 0 is none */
+    SLOTS = 64, /* as_of tokens remembered; number 0 is none */
 };
 
 enum ref_kind {
     REF_NUMBER,  /* `value` itself */
     REF_POST,    /* id of the post that publish number `value` made, plus delta */
-    REF_AS_OF,   /* the token in slot `value` */
-    REF_BEYOND,  /* delta more than the newest token there can be */
+    REF_AS_OF,   /* the token in slot `value`; a fresh one if there is none */
+    REF_BEYOND,  /* one that is delta beyond the newest, where an engine's can be made up */
     REF_COMMENT, /* id of the comment that COMMENT number `value` made, plus delta */
     REF_SCENE,   /* id of the scene that step number `value` of those that write scenes made */
     REF_MESSAGE, /* id of a message of such a step: number * MESSAGES_MOST + place in its list */

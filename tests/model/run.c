@@ -4,6 +4,7 @@
 #include "compare.h"
 #include "invariants.h"
 #include "render.h"
+#include "support/engine.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -34,7 +35,7 @@ static int64_t run_clock(void *ctx)
 bool run_open_engine(struct run *run)
 {
     const char *message = NULL;
-    enum tidings_err err = tidings_open(&run->options, &run->engine, &message);
+    enum tidings_err err = engine_open(&run->options, &run->engine, &message);
 
     if (err == TIDINGS_OK)
         return true;
@@ -121,14 +122,15 @@ bool run_verify(struct run *run)
 
 static bool learn_as_of(struct run *run, const struct tidings_op *op)
 {
-    uint64_t as_of;
+    const struct tidings_moment *as_of = answer_as_of(op->kind, &run->answer);
 
-    if (run->answer.err != TIDINGS_OK || !answer_as_of(op->kind, &run->answer, &as_of))
+    if (run->answer.err != TIDINGS_OK || as_of == NULL)
         return true;
-    if (as_of < run->model.newest_id)
-        return run_fail(run, "as_of %" PRIu64 " is less than the token or post id %" PRIu64, as_of,
-                        run->model.newest_id);
-    run->model.newest_id = as_of;
+    if (!engine_went_on(&run->newest, as_of))
+        return run_fail(run, "as_of is older than an earlier one");
+    if (!engine_covers(as_of, run->model.newest_id))
+        return run_fail(run, "as_of is older than the id %" PRIu64, run->model.newest_id);
+    run->newest = *as_of;
     return true;
 }
 
@@ -160,11 +162,13 @@ static uint64_t made_id(const struct run *run, const struct tidings_op *op)
     return post ? run->answer.u.post.id : run->answer.u.comment.id;
 }
 
-static bool check_new_id(struct run *run, uint64_t id)
+bool run_check_new_id(struct run *run, uint64_t id, const char *what)
 {
     if (id <= run->model.newest_id || id > TIDINGS_ID_MAX)
-        return run_fail(run, "new id %" PRIu64 " after id or as_of %" PRIu64, id,
+        return run_fail(run, "new %s id %" PRIu64 " after %" PRIu64, what, id,
                         run->model.newest_id);
+    if (!engine_is_newer(&run->newest, id))
+        return run_fail(run, "new %s id %" PRIu64 " is not newer than the last as_of", what, id);
     return true;
 }
 
@@ -198,7 +202,14 @@ bool is_storage_error(enum tidings_err err)
 
 bool run_op(struct run *run, const struct tidings_op *op, struct tidings_cursor model_after)
 {
-    struct model_call call = {.op = op, .now_ms = op->now_ms, .after = model_after};
+    return run_call(run, &(struct model_call){.op = op, .after = model_after});
+}
+
+bool run_call(struct run *run, const struct model_call *asked)
+{
+    const struct tidings_op *op = asked->op;
+    struct model_call call = {
+        .op = op, .now_ms = op->now_ms, .after = asked->after, .up_to = asked->up_to};
     enum tidings_err err = tidings_run(run->engine, op, &run->answer);
 
     if (op->now_ms == 0)
@@ -215,7 +226,8 @@ bool run_op(struct run *run, const struct tidings_op *op, struct tidings_cursor 
                         op->user_id);
     if (makes_id(op->kind) && err == TIDINGS_OK) {
         call.new_post_id = made_id(run, op);
-        if (!is_repeat(run, op, call.new_post_id) && !check_new_id(run, call.new_post_id))
+        if (!is_repeat(run, op, call.new_post_id) &&
+            !run_check_new_id(run, call.new_post_id, "post or comment"))
             return false;
     }
     if (!run_story_learn(run, op, &call))
@@ -244,14 +256,14 @@ struct tidings_cursor run_model_next(const struct run *run, const struct tidings
 /* ---- From a step to an operation ----------------------------------------------------------- */
 
 /* The newest token that the engine would give now. */
-static bool fresh_as_of(struct run *run, const struct step *step, uint64_t *as_of)
+static bool fresh_token(struct run *run, const struct step *step, struct kept_token *token)
 {
     struct tidings_op op = {
         .kind = TIDINGS_OP_BADGE, .user_id = run->recording->user_ids[0], .now_ms = step->now_ms};
 
     if (!run_op(run, &op, (struct tidings_cursor){0, 0}))
         return false;
-    *as_of = run->answer.u.badge.as_of.part[0];
+    *token = (struct kept_token){run->answer.u.badge.as_of, model_now(&run->model)};
     return true;
 }
 
@@ -277,39 +289,43 @@ uint64_t run_ref_id(const struct run *run, const struct ref *ref)
     return TIDINGS_ID_MAX - 1000000 - ref->value % 1000000;
 }
 
-static bool resolve_up_to(struct run *run, const struct step *step, uint64_t *up_to)
+static bool resolve_up_to(struct run *run, const struct step *step, struct kept_token *token)
 {
     const struct ref *ref = &step->up_to;
 
-    if (ref->kind == REF_AS_OF && run->slots[ref->value] != 0) {
-        *up_to = run->slots[ref->value];
-        return true;
-    }
-    if (ref_made(run, ref, up_to)) {
-        *up_to += (uint64_t)ref->delta;
-        return true;
-    }
+    *token = (struct kept_token){0};
     if (ref->kind == REF_NUMBER) {
-        *up_to = ref->value;
+        for (size_t i = 0; i < TIDINGS_MOMENT_PARTS; i++)
+            token->as_of.part[i] = ref->value;
         return true;
     }
-    if (!fresh_as_of(run, step, up_to))
+    if (ref->kind == REF_AS_OF && run->slots[ref->value].covers.given) {
+        *token = run->slots[ref->value];
+        return true;
+    }
+    if (!fresh_token(run, step, token))
         return false;
     if (ref->kind == REF_BEYOND)
-        *up_to += (uint64_t)ref->delta;
+        *token = (struct kept_token){engine_beyond(&token->as_of, (uint64_t)ref->delta), {0}};
     return true;
 }
 
 static bool resolve_mark(struct run *run, const struct step *step, struct tidings_op *op,
-                         uint64_t **ids)
+                         struct model_call *call, uint64_t **ids)
 {
+    struct kept_token token;
+
     if (step->posts != NULL) {
         *ids = calloc(op->u.mark.n_post_ids + 1, sizeof **ids);
         for (size_t i = 0; i < op->u.mark.n_post_ids; i++)
             (*ids)[i] = run_ref_id(run, &step->posts[i]);
         op->u.mark.post_ids = *ids;
     }
-    return resolve_up_to(run, step, &op->u.mark.up_to.part[0]);
+    if (!resolve_up_to(run, step, &token))
+        return false;
+    op->u.mark.up_to = token.as_of;
+    call->up_to = token.covers;
+    return true;
 }
 
 /* Where EVENTS goes on, for the engine and, as the number of events to pass over, for the model. */
@@ -361,7 +377,7 @@ static void resolve_interaction(const struct run *run, const struct step *step,
 
 /* Fills in what the step only names. */
 static bool resolve(struct run *run, const struct step *step, struct tidings_op *op,
-                    struct tidings_cursor *model_after, uint64_t **ids)
+                    struct model_call *call, uint64_t **ids)
 {
     struct tidings_page *page = op_page(op);
     struct place at = {0};
@@ -379,7 +395,7 @@ static bool resolve(struct run *run, const struct step *step, struct tidings_op 
     case TIDINGS_OP_MARK_READ:
     case TIDINGS_OP_MARK_UNREAD:
     case TIDINGS_OP_NOTIFICATIONS_MARK:
-        return resolve_mark(run, step, op, ids);
+        return resolve_mark(run, step, op, call, ids);
     default:
         resolve_interaction(run, step, op);
         run_story_resolve(run, step, op);
@@ -395,7 +411,7 @@ static bool resolve(struct run *run, const struct step *step, struct tidings_op 
     /* A cursor that stands in the operation itself is a bad one. */
     if (page->after.a == 0 && page->after.b == 0)
         page->after = at.engine;
-    *model_after = at.model;
+    call->after = at.model;
     return true;
 }
 
@@ -432,7 +448,7 @@ static void number_bytes(uint8_t bytes[16], uint32_t number)
 
 static bool remember(struct run *run, const struct step *step, const struct tidings_op *op)
 {
-    uint64_t as_of;
+    const struct tidings_moment *as_of = answer_as_of(op->kind, &run->answer);
 
     if (run->answer.err != TIDINGS_OK)
         return true;
@@ -452,15 +468,15 @@ static bool remember(struct run *run, const struct step *step, const struct tidi
     if (step->list != 0)
         run->places[step->list % LISTS] = (struct place){
             step->list, answer_next(op->kind, &run->answer), run_model_next(run, op)};
-    if (step->keep_as_of != 0 && answer_as_of(op->kind, &run->answer, &as_of))
-        run->slots[step->keep_as_of] = as_of;
+    if (step->keep_as_of != 0 && as_of != NULL)
+        run->slots[step->keep_as_of] = (struct kept_token){*as_of, model_now(&run->model)};
     return run_story_remember(run, step, op);
 }
 
 static bool run_op_step(struct run *run, const struct step *step)
 {
     struct tidings_op op = step->op;
-    struct tidings_cursor model_after = {0, 0};
+    struct model_call call = {.op = &op};
     struct render render = {.kind = op.kind};
     struct tidings_once once = {.render = render_answer, .ctx = &render};
     uint64_t *ids = NULL;
@@ -472,11 +488,11 @@ static bool run_op_step(struct run *run, const struct step *step)
         op.once = &once;
     }
     op.now_ms = step->by_clock ? 0 : step->now_ms;
-    ok = resolve(run, step, &op, &model_after, &ids);
+    ok = resolve(run, step, &op, &call, &ids);
     if (ok && step->wild_cursor) {
         ok = run_wild(run, &op);
     } else if (ok) {
-        ok = run_op(run, &op, model_after) && remember(run, step, &op);
+        ok = run_call(run, &call) && remember(run, step, &op);
     }
     free(ids);
     return ok;

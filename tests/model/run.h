@@ -19,6 +19,12 @@ struct place {
     struct tidings_cursor model;
 };
 
+/* A token, and what it covers. */
+struct kept_token {
+    struct tidings_moment as_of;
+    struct model_moment covers;
+};
+
 struct run {
     struct recording *recording;
     struct outcome *outcome;
@@ -36,7 +42,8 @@ struct run {
     uint64_t *comment_ids; /* the same of comments */
     uint32_t *comment_of;
     struct place places[LISTS];
-    uint64_t slots[SLOTS];
+    struct kept_token slots[SLOTS];
+    struct tidings_moment newest; /* the last token given */
     struct run_story story;
 
     /* Told of every operation that both have run, with all that the model had to be told; may be NULL. */
@@ -63,9 +70,14 @@ bool run_step(struct run *run, const struct step *step);
  * terms. The answers stay in `answer` and `expected`.
  */
 bool run_op(struct run *run, const struct tidings_op *op, struct tidings_cursor model_after);
+/* The same with all that the operation says in the model's terms; the call's time and new ids are not used. */
+bool run_call(struct run *run, const struct model_call *asked);
 
 /* Whether the error is one of the storage, not of what was asked for. */
 bool is_storage_error(enum tidings_err err);
+
+/* Is the id of something new greater than all before it? */
+bool run_check_new_id(struct run *run, uint64_t id, const char *what);
 
 /* Where the list of the last answer goes on, in the model's terms. */
 struct tidings_cursor run_model_next(const struct run *run, const struct tidings_op *op);

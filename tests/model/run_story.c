@@ -119,14 +119,6 @@ void run_story_resolve(struct run *run, const struct step *step, struct tidings_
 
 /* ---- Ids that the engine makes ------------------------------------------------------------- */
 
-static bool check_new_id(struct run *run, uint64_t id, const char *what)
-{
-    if (id <= run->model.newest_id || id > TIDINGS_ID_MAX)
-        return run_fail(run, "new %s id %" PRIu64 " after id or as_of %" PRIu64, what, id,
-                        run->model.newest_id);
-    return true;
-}
-
 /* Of an operation that is to be made once there is only a line; the scene itself tells more. */
 static bool look_at_scene(struct run *run, const struct tidings_op *op, struct model_call *call)
 {
@@ -147,7 +139,7 @@ static bool look_at_scene(struct run *run, const struct tidings_op *op, struct m
     tidings_answer_release(&answer);
     return op->kind != TIDINGS_OP_SCENE_PUBLISH ||
            model_scene(&run->model, look.u.scene_id.scene_id) != NULL ||
-           check_new_id(run, call->new_scene_id, "scene");
+           run_check_new_id(run, call->new_scene_id, "scene");
 }
 
 bool run_story_learn(struct run *run, const struct tidings_op *op, struct model_call *call)
@@ -168,13 +160,13 @@ bool run_story_learn(struct run *run, const struct tidings_op *op, struct model_
         return true;
     }
     call->new_scene_id = scene->id;
-    if (op->kind == TIDINGS_OP_SCENE_PUBLISH && !check_new_id(run, scene->id, "scene"))
+    if (op->kind == TIDINGS_OP_SCENE_PUBLISH && !run_check_new_id(run, scene->id, "scene"))
         return false;
     for (size_t i = 0; i < scene->n_messages && i < MESSAGES_MOST; i++) {
         bool is_new = i < op->u.scene.n_messages && op->u.scene.messages != NULL &&
                       op->u.scene.messages[i].id == 0;
 
-        if (is_new && !check_new_id(run, scene->messages[i].id, "message"))
+        if (is_new && !run_check_new_id(run, scene->messages[i].id, "message"))
             return false;
         story->new_ids[story->n_new_ids++] = scene->messages[i].id;
     }

@@ -46,8 +46,7 @@ static bool go_on(const struct script *script, struct run *run, size_t from)
 {
     for (size_t i = from; i < script->n && i < from + GO_ON; i++) {
         atomic_store(&run->clock_ms, script_time(script, i));
-        run->model.newest_id = script->newest[i];
-        if (!run_op(run, script->calls[i].op, script->calls[i].after))
+        if (!run_call(run, &script->calls[i]))
             return run_fail(run, "change %zu, after the recovery", i);
     }
     return true;

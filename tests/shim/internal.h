@@ -11,6 +11,10 @@
 
 #include "shim.h"
 
+#define EXPORT __attribute__((visibility("default")))
+/* libc's function of that name. */
+#define REAL(name) ((__typeof__(&(name)))shim_real(#name))
+
 enum { SHIM_FDS = 4096 };
 
 /* A descriptor of something in the directory. */
@@ -33,6 +37,12 @@ _Noreturn void shim_die(const char *what, const char *path);
 /* The path relative to the directory, or NULL if it is not in it. `room` is for the answer. */
 const char *shim_inside(int dirfd, const char *path, char room[PATH_MAX]);
 struct shim_fd *shim_fd(int fd);
+/* What a name stands for; 0 if there is none. */
+uint64_t shim_ino(int dirfd, const char *path);
+/* True, with errno set, if the call shall fail. */
+bool shim_fails(enum shim_class class, const char *path);
+/* Unlocks; the result. */
+ssize_t shim_leave(ssize_t result);
 
 /* trace.c: each writes its record, if there is a trace. */
 void trace_named(enum trace_kind kind, const char *path, uint64_t ino);

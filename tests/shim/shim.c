@@ -16,8 +16,6 @@
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
-#define EXPORT     __attribute__((visibility("default")))
-#define REAL(name) ((__typeof__(&(name)))shim_real(#name))
 /* The same function under its other name. */
 #define TWIN(name, twin) \
     __asm__(".globl " #twin "\n.set " #twin ", " #name "\n.type " #twin ", @function")
@@ -101,14 +99,13 @@ static void learn_fd(int fd, const char *inside, int flags)
     snprintf(shim_fds[fd].path, sizeof shim_fds[fd].path, "%s", inside);
 }
 
-static uint64_t ino_of(int dirfd, const char *path)
+uint64_t shim_ino(int dirfd, const char *path)
 {
     struct stat st;
     return fstatat(dirfd, path, &st, AT_SYMLINK_NOFOLLOW) ? 0 : st.st_ino;
 }
 
-/* True, with errno set, if the call shall fail. */
-static bool fails(enum shim_class class, const char *path)
+bool shim_fails(enum shim_class class, const char *path)
 {
     int error = fault_of(class, path);
     if (error > 0)
@@ -154,10 +151,10 @@ static const char *shown(const char *path)
 
 static int open_inside(int dirfd, const char *path, int flags, mode_t mode, const char *inside)
 {
-    bool makes = (flags & O_CREAT) && !ino_of(dirfd, path);
+    bool makes = (flags & O_CREAT) && !shim_ino(dirfd, path);
     if ((flags & O_TMPFILE) == O_TMPFILE)
         shim_die("O_TMPFILE is not known", inside);
-    if (makes && fails(SHIM_NAME, inside))
+    if (makes && shim_fails(SHIM_NAME, inside))
         return -1;
     int fd = REAL(openat)(dirfd, path, flags, mode);
     if (fd < 0)
@@ -311,7 +308,7 @@ static bool enter(int fd)
     return false;
 }
 
-static ssize_t leave(ssize_t result)
+ssize_t shim_leave(ssize_t result)
 {
     shim_unlock();
     return result;
@@ -322,7 +319,7 @@ EXPORT ssize_t write(int fd, const void *bytes, size_t n)
     if (!enter(fd))
         return REAL(write)(fd, bytes, n);
     struct iovec part = {(void *)(uintptr_t)bytes, n};
-    return leave(write_inside(&shim_fds[fd], &part, 1, -1));
+    return shim_leave(write_inside(&shim_fds[fd], &part, 1, -1));
 }
 
 EXPORT ssize_t pwrite(int fd, const void *bytes, size_t n, off_t at)
@@ -330,7 +327,7 @@ EXPORT ssize_t pwrite(int fd, const void *bytes, size_t n, off_t at)
     if (!enter(fd))
         return REAL(pwrite)(fd, bytes, n, at);
     struct iovec part = {(void *)(uintptr_t)bytes, n};
-    return leave(write_inside(&shim_fds[fd], &part, 1, at));
+    return shim_leave(write_inside(&shim_fds[fd], &part, 1, at));
 }
 TWIN(pwrite, pwrite64);
 
@@ -338,14 +335,14 @@ EXPORT ssize_t writev(int fd, const struct iovec *parts, int n)
 {
     if (!enter(fd))
         return REAL(writev)(fd, parts, n);
-    return leave(write_inside(&shim_fds[fd], parts, n, -1));
+    return shim_leave(write_inside(&shim_fds[fd], parts, n, -1));
 }
 
 EXPORT ssize_t pwritev(int fd, const struct iovec *parts, int n, off_t at)
 {
     if (!enter(fd))
         return REAL(pwritev)(fd, parts, n, at);
-    return leave(write_inside(&shim_fds[fd], parts, n, at));
+    return shim_leave(write_inside(&shim_fds[fd], parts, n, at));
 }
 TWIN(pwritev, pwritev64);
 
@@ -361,10 +358,10 @@ EXPORT int ftruncate(int fd, off_t size)
 {
     if (!enter(fd))
         return REAL(ftruncate)(fd, size);
-    int rc = fails(SHIM_SPACE, shim_fds[fd].path) ? -1 : REAL(ftruncate)(fd, size);
+    int rc = shim_fails(SHIM_SPACE, shim_fds[fd].path) ? -1 : REAL(ftruncate)(fd, size);
     if (!rc)
         trace_size(&shim_fds[fd], (uint64_t)size);
-    return (int)leave(rc);
+    return (int)shim_leave(rc);
 }
 TWIN(ftruncate, ftruncate64);
 
@@ -374,7 +371,7 @@ static int allocate_inside(struct shim_fd *fd, int mode, off_t at, off_t n)
     struct stat before;
     if (mode & ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE))
         shim_die("this kind of fallocate is not known", fd->path);
-    if (fails(SHIM_SPACE, fd->path) || fstat(number, &before) ||
+    if (shim_fails(SHIM_SPACE, fd->path) || fstat(number, &before) ||
         REAL(fallocate)(number, mode, at, n))
         return -1;
     if (!(mode & FALLOC_FL_KEEP_SIZE) && at + n > before.st_size)
@@ -391,7 +388,7 @@ EXPORT int fallocate(int fd, int mode, off_t at, off_t n)
 {
     if (!enter(fd))
         return REAL(fallocate)(fd, mode, at, n);
-    return (int)leave(allocate_inside(&shim_fds[fd], mode, at, n));
+    return (int)shim_leave(allocate_inside(&shim_fds[fd], mode, at, n));
 }
 TWIN(fallocate, fallocate64);
 
@@ -399,123 +396,9 @@ EXPORT int posix_fallocate(int fd, off_t at, off_t n)
 {
     if (!enter(fd))
         return REAL(posix_fallocate)(fd, at, n);
-    return (int)leave(allocate_inside(&shim_fds[fd], 0, at, n) ? errno : 0);
+    return (int)shim_leave(allocate_inside(&shim_fds[fd], 0, at, n) ? errno : 0);
 }
 TWIN(posix_fallocate, posix_fallocate64);
-
-/* ---- Names -------------------------------------------------------------------------------------- */
-
-static int two_names(enum trace_kind kind, int from_fd, const char *from, int to_fd, const char *to)
-{
-    char from_room[PATH_MAX], to_room[PATH_MAX];
-    bool renames = kind == TRACE_RENAME;
-    shim_lock();
-    const char *old = shim_inside(from_fd, from, from_room);
-    const char *new = shim_inside(to_fd, to, to_room);
-    if (!old != !new)
-        shim_die("a name goes in or out", from);
-    int rc = old && fails(SHIM_NAME, old) ? -1
-                                          : (renames ? REAL(renameat)(from_fd, from, to_fd, to)
-                                                     : REAL(linkat)(from_fd, from, to_fd, to, 0));
-    if (!rc && old)
-        trace_two_names(kind, old, new);
-    return (int)leave(rc);
-}
-
-EXPORT int rename(const char *from, const char *to)
-{
-    if (!atomic_load(&shim_active))
-        return REAL(rename)(from, to);
-    return two_names(TRACE_RENAME, AT_FDCWD, from, AT_FDCWD, to);
-}
-
-EXPORT int renameat(int from_fd, const char *from, int to_fd, const char *to)
-{
-    if (!atomic_load(&shim_active))
-        return REAL(renameat)(from_fd, from, to_fd, to);
-    return two_names(TRACE_RENAME, from_fd, from, to_fd, to);
-}
-
-/* Only a rename to a name that is free can be told from an exchange here. */
-EXPORT int renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags)
-{
-    char room[PATH_MAX];
-    bool active = atomic_load(&shim_active);
-    if (!active || !shim_inside(from_fd, from, room))
-        return REAL(renameat2)(from_fd, from, to_fd, to, flags);
-    if (flags & ~(unsigned)RENAME_NOREPLACE)
-        shim_die("this kind of renameat2 is not known", from);
-    if (flags && ino_of(to_fd, to)) {
-        errno = EEXIST;
-        return -1;
-    }
-    return two_names(TRACE_RENAME, from_fd, from, to_fd, to);
-}
-
-EXPORT int link(const char *from, const char *to)
-{
-    if (!atomic_load(&shim_active))
-        return REAL(link)(from, to);
-    return two_names(TRACE_LINK, AT_FDCWD, from, AT_FDCWD, to);
-}
-
-static int unlink_any(int dirfd, const char *path, int flags)
-{
-    char room[PATH_MAX];
-    if (!atomic_load(&shim_active))
-        return REAL(unlinkat)(dirfd, path, flags);
-    shim_lock();
-    const char *inside = shim_inside(dirfd, path, room);
-    int rc = inside && fails(SHIM_NAME, inside) ? -1 : REAL(unlinkat)(dirfd, path, flags);
-    if (!rc && inside)
-        trace_named(TRACE_UNLINK, inside, 0);
-    return (int)leave(rc);
-}
-
-EXPORT int unlink(const char *path)
-{
-    return unlink_any(AT_FDCWD, path, 0);
-}
-
-EXPORT int unlinkat(int dirfd, const char *path, int flags)
-{
-    return unlink_any(dirfd, path, flags);
-}
-
-EXPORT int rmdir(const char *path)
-{
-    return unlink_any(AT_FDCWD, path, AT_REMOVEDIR);
-}
-
-EXPORT int remove(const char *path)
-{
-    int rc = unlink(path);
-    return rc && errno == EISDIR ? rmdir(path) : rc;
-}
-
-static int mkdir_any(int dirfd, const char *path, mode_t mode)
-{
-    char room[PATH_MAX];
-    if (!atomic_load(&shim_active))
-        return REAL(mkdirat)(dirfd, path, mode);
-    shim_lock();
-    const char *inside = shim_inside(dirfd, path, room);
-    bool makes = inside && !ino_of(dirfd, path);
-    int rc = makes && fails(SHIM_NAME, inside) ? -1 : REAL(mkdirat)(dirfd, path, mode);
-    if (!rc && inside)
-        trace_named(TRACE_MKDIR, inside, ino_of(dirfd, path));
-    return (int)leave(rc);
-}
-
-EXPORT int mkdir(const char *path, mode_t mode)
-{
-    return mkdir_any(AT_FDCWD, path, mode);
-}
-
-EXPORT int mkdirat(int dirfd, const char *path, mode_t mode)
-{
-    return mkdir_any(dirfd, path, mode);
-}
 
 /* ---- Syncing ------------------------------------------------------------------------------------ */
 
@@ -523,15 +406,15 @@ EXPORT int mkdirat(int dirfd, const char *path, mode_t mode)
 static int sync_inside(int fd, int (*real)(int))
 {
     uint64_t ino = shim_fds[fd].ino;
-    if (fails(SHIM_SYNC, shim_fds[fd].path))
-        return (int)leave(-1);
+    if (shim_fails(SHIM_SYNC, shim_fds[fd].path))
+        return (int)shim_leave(-1);
     uint64_t begin = trace_sync(ino, shim_fds[fd].path);
     shim_unlock();
     int rc = real(fd);
     shim_lock();
     if (!rc)
         trace_synced(ino, 0, 0, begin);
-    return (int)leave(rc);
+    return (int)shim_leave(rc);
 }
 
 EXPORT int fsync(int fd)
@@ -547,7 +430,7 @@ EXPORT int fdatasync(int fd)
 /* Says nothing about the disk's own memory, so it makes nothing durable; but it can fail. */
 EXPORT int sync_file_range(int fd, off64_t at, off64_t n, unsigned flags)
 {
-    if (enter(fd) && leave(fails(SHIM_SYNC, shim_fds[fd].path)))
+    if (enter(fd) && shim_leave(shim_fails(SHIM_SYNC, shim_fds[fd].path)))
         return -1;
     return REAL(sync_file_range)(fd, at, n, flags);
 }
@@ -583,7 +466,7 @@ EXPORT int munmap(void *at, size_t n)
         return REAL(munmap)(at, n);
     shim_lock();
     trace_unmap(at);
-    return (int)leave(REAL(munmap)(at, n));
+    return (int)shim_leave(REAL(munmap)(at, n));
 }
 
 EXPORT int msync(void *at, size_t n, int flags)
@@ -593,8 +476,8 @@ EXPORT int msync(void *at, size_t n, int flags)
         return REAL(msync)(at, n, flags);
     shim_lock();
     const struct shim_fd *ours = trace_mapped(at, &offset);
-    if (ours && fails(SHIM_SYNC, ours->path))
-        return (int)leave(-1);
+    if (ours && shim_fails(SHIM_SYNC, ours->path))
+        return (int)shim_leave(-1);
     if (ours) {
         ino = ours->ino;
         begin = trace_sync(ino, ours->path);
@@ -605,5 +488,5 @@ EXPORT int msync(void *at, size_t n, int flags)
         return rc;
     shim_lock();
     trace_synced(ino, offset, n, begin);
-    return (int)leave(rc);
+    return (int)shim_leave(rc);
 }

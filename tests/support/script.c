@@ -12,6 +12,7 @@
 #include "model/generate.h"
 #include "model/render.h"
 #include "shim/shim.h"
+#include "support/local.h"
 
 /* What a change points to and the run does not keep. */
 struct kept {
@@ -93,7 +94,7 @@ bool script_newest(struct run *run, uint64_t *id)
     struct tidings_answer answer;
     tidings_answer_init(&answer);
     enum tidings_err err = tidings_run(run->engine, &op, &answer);
-    *id = answer.u.badge.as_of;
+    *id = local_newest(&answer.u.badge.as_of);
     tidings_answer_release(&answer);
     return !err || run_fail(run, "badge: %s", tidings_err_code(err));
 }
@@ -188,10 +189,8 @@ size_t script_place(const struct script *script, uint64_t newest)
 
 void script_advance(const struct script *script, struct run *run, size_t from, size_t to)
 {
-    for (size_t i = from; i < to; i++) {
-        run->model.newest_id = script->newest[i];
+    for (size_t i = from; i < to; i++)
         model_run(&run->model, &script->calls[i], &run->expected);
-    }
     if (to)
         atomic_store(&run->clock_ms, script_time(script, to - 1));
 }
@@ -209,6 +208,21 @@ bool script_play(const struct script *script, struct tidings *engine, size_t n)
     if (script_newest(&run, &newest) && newest == script->newest[n])
         return true;
     return run_fail(&run, "the engine made other ids than when the script was written");
+}
+
+struct model_call script_call(const struct script *script, const struct run *run, size_t at,
+                              uint64_t newest)
+{
+    struct model_call call = script->calls[at];
+    if (!call.up_to.given)
+        return call;
+    uint64_t token = local_newest(&call.op->u.mark.up_to);
+    call.up_to = (struct model_moment){.given = token <= newest};
+    for (size_t i = 0; i < run->model.n_posts; i++)
+        call.up_to.posts += run->model.posts[i].id <= token;
+    for (size_t i = 0; i < run->model.stories.n_scenes; i++)
+        call.up_to.scenes += run->model.stories.scenes[i].id <= token;
+    return call;
 }
 
 int64_t script_time(const struct script *script, size_t at)

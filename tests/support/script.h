@@ -42,6 +42,10 @@ size_t script_place(const struct script *script, uint64_t newest);
 void script_advance(const struct script *script, struct run *run, size_t from, size_t to);
 /* Makes the first `n` changes on an engine that has none. False if it did not take them as it did at first. */
 bool script_play(const struct script *script, struct tidings *engine, size_t n);
+/* A change of the script as a run whose newest id is this one would see it: some changes before it may be missing there,
+ * and what its token covers with them. */
+struct model_call script_call(const struct script *script, const struct run *run, size_t at,
+                              uint64_t newest);
 /* The time of a change. */
 int64_t script_time(const struct script *script, size_t at);
 

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* Posts: who may change them, who is shown as their author, and what ids they get. */
+#include "contract/harness.h"
+
+enum { ANN = 1, BOB = 2, CID = 3, DAN = 4 };
+
+static void posts_are_edited_by_their_author_and_deleted_by_admins_too(void **state)
+{
+    (void)state;
+    follow(BOB, ANN);
+    uint64_t post = publish(ANN, "title", "a[img]u[/img]b");
+    must((struct tidings_op){.kind = TIDINGS_OP_INBOX, .user_id = BOB});
+    assert_string_equal(answer.u.feed.rows[0].excerpt.p, "ab");
+    atomic_fetch_add(&clock_ms, 5);
+    struct tidings_op op = {.kind = TIDINGS_OP_EDIT,
+                            .user_id = ANN,
+                            .u.edit = {.post_id = post, .body = text_of("new")}};
+    must(op);
+    assert_string_equal(answer.u.post.title.p, "title");
+    assert_string_equal(answer.u.post.body.p, "new");
+    assert_int_equal(answer.u.post.edited_at, START_MS + 5);
+    atomic_fetch_add(&clock_ms, 5);
+    must(op); /* the same: no edit */
+    assert_int_equal(answer.u.post.edited_at, START_MS + 5);
+    op.u.edit.body = (struct tidings_text){"", 0};
+    must(op);
+    assert_int_equal(answer.u.post.body.n, 0);
+    op.user_id = BOB;
+    op.role = TIDINGS_ROLE_ADMIN;
+    op.u.edit.body = text_of("by another");
+    assert_int_equal(run(op), TIDINGS_FORBIDDEN);
+
+    struct tidings_op delete = {.kind = TIDINGS_OP_DELETE, .user_id = BOB, .u.post.post_id = post};
+    assert_int_equal(run(delete), TIDINGS_FORBIDDEN);
+    delete.role = TIDINGS_ROLE_SERVICE;
+    assert_int_equal(run(delete), TIDINGS_FORBIDDEN);
+    delete.role = TIDINGS_ROLE_ADMIN;
+    must(delete);
+    must((struct tidings_op){.kind = TIDINGS_OP_COUNTERS, .user_id = BOB, .u.user.user_id = ANN});
+    assert_int_equal(answer.u.counters.posts, 0);
+    assert_verifies();
+}
+
+static void names_are_shown_wherever_users_are(void **state)
+{
+    (void)state;
+    follow(BOB, ANN);
+    uint64_t post = publish(ANN, "t", "");
+    must((struct tidings_op){.kind = TIDINGS_OP_PROFILE_SET,
+                             .user_id = ANN,
+                             .u.profile = {text_of("Ann"), text_of("https://a")}});
+    must((struct tidings_op){.kind = TIDINGS_OP_INBOX, .user_id = BOB});
+    assert_string_equal(answer.u.feed.rows[0].author_name.p, "Ann");
+    must((struct tidings_op){.kind = TIDINGS_OP_UNREAD, .user_id = BOB});
+    assert_string_equal(answer.u.unread.rows[0].name.p, "Ann");
+    must((struct tidings_op){.kind = TIDINGS_OP_POST, .user_id = BOB, .u.post.post_id = post});
+    assert_string_equal(answer.u.post.author_name.p, "Ann");
+    must((struct tidings_op){.kind = TIDINGS_OP_FOLLOWING, .user_id = BOB, .u.users.user_id = BOB});
+    assert_string_equal(answer.u.users.rows[0].avatar.p, "https://a");
+    must((struct tidings_op){
+        .kind = TIDINGS_OP_PROFILE_SET, .user_id = ANN, .u.profile = {{"", 0}, {NULL, 0}}});
+    must((struct tidings_op){.kind = TIDINGS_OP_PROFILE, .user_id = BOB, .u.user.user_id = ANN});
+    assert_int_equal(answer.u.profile.name.n, 0);
+    assert_string_equal(answer.u.profile.avatar.p, "https://a");
+}
+
+static void ids_go_on_rising_after_a_restart_with_the_clock_set_back(void **state)
+{
+    (void)state;
+    uint64_t last = publish(ANN, "1", "");
+    for (int round = 0; round < 3; round++) {
+        reopen_engine();
+        atomic_fetch_add(&clock_ms, -86400000);
+        uint64_t next = publish(ANN, "2", "");
+        assert_true(next > last);
+        last = next;
+    }
+    atomic_store(&clock_ms, 5); /* before the epoch */
+    assert_true(publish(ANN, "3", "") > last);
+    assert_verifies();
+}
+
+int main(void)
+{
+#define OPENED(name) cmocka_unit_test_setup_teardown(name, harness_begin, harness_end)
+    const struct CMUnitTest tests[] = {
+        OPENED(posts_are_edited_by_their_author_and_deleted_by_admins_too),
+        OPENED(names_are_shown_wherever_users_are),
+        OPENED(ids_go_on_rising_after_a_restart_with_the_clock_set_back),
+    };
+#undef OPENED
+    return RUN_TESTS(tests);
+}

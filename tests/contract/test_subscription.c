@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* Subscriptions, and whether one wants to be told at all. */
+#include "contract/stories.h"
+
+/* ---- Subscriptions -------------------------------------------------------------------------- */
+
+static void subscribing_is_idempotent_and_listed(void **state)
+{
+    (void)state;
+    uint64_t a = story(ANN, "a"), b = story(ANN, "b"), note = publish(ANN, "n", "");
+    assert_true(subscribe(BOB, a));
+    assert_false(subscribe(BOB, a));
+    assert_true(subscribe(BOB, b));
+    assert_true(subscribe(CID, a));
+    ASSERT_LIST(list_subscriptions, BOB, b, a);
+    ASSERT_LIST(list_subscribers, a, CID, BOB);
+    assert_int_equal(run((struct tidings_op){
+                         .kind = TIDINGS_OP_SUBSCRIBE, .user_id = BOB, .u.post.post_id = note}),
+                     TIDINGS_NOT_FOUND);
+    assert_true(unsubscribe(BOB, a));
+    assert_false(unsubscribe(BOB, a));
+    assert_true(subscribe(BOB, a)); /* anew: on top again */
+    ASSERT_LIST(list_subscriptions, BOB, a, b);
+    ASSERT_LIST(list_subscribers, a, BOB, CID);
+    assert_int_equal(run((struct tidings_op){
+                         .kind = TIDINGS_OP_SUBSCRIBERS, .user_id = BOB, .u.scenes.story_id = a}),
+                     TIDINGS_FORBIDDEN);
+    delete_post(ANN, a);
+    ASSERT_LIST(list_subscriptions, BOB, a, b);
+    assert_true(answer.u.subscriptions.rows[0].is_deleted);
+    assert_int_equal(
+        run((struct tidings_op){.kind = TIDINGS_OP_SUBSCRIBE, .user_id = DAN, .u.post.post_id = a}),
+        TIDINGS_DELETED);
+    assert_string_equal(answer.title.p, "a");
+    assert_true(unsubscribe(CID, a));
+    assert_verifies();
+}
+
+static void only_so_many_subscriptions(void **state)
+{
+    (void)state;
+    options.settings.subscriptions_max = 1;
+    reopen_engine();
+    uint64_t a = story(ANN, "a"), b = story(ANN, "b");
+    subscribe(BOB, a);
+    assert_int_equal(
+        run((struct tidings_op){.kind = TIDINGS_OP_SUBSCRIBE, .user_id = BOB, .u.post.post_id = b}),
+        TIDINGS_SUBSCRIPTION_LIMIT);
+    assert_false(subscribe(BOB, a));
+    unsubscribe(BOB, a);
+    subscribe(BOB, b);
+    assert_verifies();
+}
+
+static void those_among_are_found_from_both_sides(void **state)
+{
+    (void)state;
+    uint64_t a = story(ANN, "a");
+    for (uint64_t user = 10; user < 30; user += 2)
+        subscribe(user, a);
+    want_updates(14, false);
+    uint64_t all[40];
+    for (uint64_t i = 0; i < 40; i++)
+        all[i] = i + 1;
+    for (size_t n = 12; n <= 40; n += 14) { /* fewer than subscribers, and more */
+        must((struct tidings_op){
+            .kind = TIDINGS_OP_SUBSCRIBERS_AMONG,
+            .user_id = DAN,
+            .u.among = {.author_id = a, .user_ids = all + 8, .n_user_ids = n - 8}});
+        size_t k = 0;
+        for (uint64_t user = 10; user <= n && user < 30; user += 2)
+            if (user != 14)
+                assert_int_equal(answer.u.among.user_ids[k++], user);
+        assert_int_equal(answer.u.among.n, k);
+    }
+}
+
+/* ---- Notifications -------------------------------------------------------------------------- */
+
+/* A toggle touches every subscription of the user: it was free, and thousands of them held up the writer. */
+static void turning_updates_on_and_off_takes_tokens(void **state)
+{
+    (void)state;
+    struct tidings_op off = {.kind = TIDINGS_OP_PREFERENCES_SET, .user_id = BOB};
+    uint64_t a = story(ANN, "a");
+    close_engine();
+    options.settings.follow_burst = 3;
+    open_engine();
+    subscribe(BOB, a);
+    want_updates(BOB, false);
+    want_updates(BOB, true);
+    for (int i = 0; i < 5; i++)
+        want_updates(BOB, true); /* what changes nothing costs nothing */
+    must((struct tidings_op){.kind = TIDINGS_OP_FOLLOW, .user_id = BOB, .u.relation.user_id = ANN});
+    assert_int_equal(run(off), TIDINGS_RATE_LIMITED);
+    assert_int_equal(answer.retry_after_ms, 1000);
+    ASSERT_LIST(list_subscribers, a, BOB);
+    want_updates(BOB, true);
+    want_updates(CID, false); /* another user's is another bucket */
+    off.role = TIDINGS_ROLE_SERVICE;
+    must(off);
+    off.role = TIDINGS_ROLE_USER;
+    off.u.preferences.story_updates = true;
+    assert_int_equal(run(off), TIDINGS_RATE_LIMITED);
+    atomic_fetch_add(&clock_ms, 1000);
+    must(off);
+    ASSERT_LIST(list_subscribers, a, BOB);
+    assert_verifies();
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, harness_begin, harness_end)
+    const struct CMUnitTest tests[] = {
+        TEST(subscribing_is_idempotent_and_listed),
+        TEST(only_so_many_subscriptions),
+        TEST(those_among_are_found_from_both_sides),
+        TEST(turning_updates_on_and_off_takes_tokens),
+    };
+#undef TEST
+    return RUN_TESTS(tests);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* Webhooks: who may change them, what a report does, and what is given up. */
+#include <string.h>
+
+#include "contract/webhooks.h"
+
+static void list(void)
+{
+    must((struct tidings_op){
+        .kind = TIDINGS_OP_WEBHOOKS, .user_id = ADMIN, .role = TIDINGS_ROLE_SERVICE});
+}
+
+static struct tidings_webhook report_dead(const char *name, uint64_t position)
+{
+    struct tidings_op op = webhook_report_op(name, position);
+    op.u.webhook_report.dead = 1;
+    op.u.webhook_report.failing_since = START_MS;
+    must(op);
+    return look_at_webhook(name);
+}
+
+/* Something happens; its place in the events. */
+static uint64_t event(void)
+{
+    publish(1, "t", "");
+    return events_end();
+}
+
+static bool same(struct tidings_text text, const char *expected)
+{
+    return text.n == strlen(expected) && !memcmp(text.p, expected, text.n) && !text.p[text.n];
+}
+
+/* ---- By admins ------------------------------------------------------------------------------ */
+
+static void a_new_one_starts_at_the_newest_event(void **state)
+{
+    (void)state;
+    uint64_t before = event();
+    struct tidings_webhook made = set_webhook("gateway");
+    assert_true(made.position >= before);
+    assert_true(same(made.name, "gateway") && same(made.url, webhook_url) &&
+                same(made.last_error, ""));
+    assert_int_equal(made.state, TIDINGS_WEBHOOK_OK);
+    assert_int_equal(made.created_at, START_MS);
+    assert_int_equal(made.attempts + made.dead + made.delivered + made.failed, 0);
+    assert_null(made.secret.p);
+    assert_true(event() > made.position);
+    reopen_engine();
+    struct tidings_webhook again = look_at_webhook("gateway");
+    assert_int_equal(again.position, made.position);
+    assert_int_equal(again.generation, made.generation);
+}
+
+static void a_change_keeps_the_position_and_the_secret(void **state)
+{
+    (void)state;
+    struct tidings_webhook made = set_webhook("gateway");
+    publish(1, "t", "");
+    struct tidings_op op = webhook_set_op("gateway");
+    op.u.webhook.url = text_of("https://other.example.org/");
+    op.u.webhook.secret = (struct tidings_text){NULL, 0};
+    op.u.webhook.disabled = true;
+    must(op);
+    assert_true(same(answer.u.webhook.url, "https://other.example.org/"));
+    assert_int_equal(answer.u.webhook.state, TIDINGS_WEBHOOK_DISABLED);
+    assert_int_equal(answer.u.webhook.position, made.position);
+    assert_true(answer.u.webhook.generation > made.generation);
+    list();
+    assert_int_equal(answer.u.webhooks.n, 1);
+    assert_true(same(answer.u.webhooks.rows[0].secret, webhook_secret));
+}
+
+static void the_first_time_needs_a_secret(void **state)
+{
+    (void)state;
+    struct tidings_op op = webhook_set_op("gateway");
+    op.u.webhook.secret = (struct tidings_text){NULL, 0};
+    assert_int_equal(run(op), TIDINGS_INVALID);
+    assert_string_equal(answer.field, "secret");
+    assert_int_equal(run(webhook_op(TIDINGS_OP_WEBHOOK, "gateway")), TIDINGS_NOT_FOUND);
+}
+
+static void they_are_listed_by_name_and_there_is_a_limit(void **state)
+{
+    (void)state;
+    close_engine();
+    options.settings.webhooks_max = 3;
+    open_engine();
+    set_webhook("b");
+    set_webhook("c-1_X");
+    set_webhook("a");
+    assert_int_equal(run(webhook_set_op("d")), TIDINGS_WEBHOOK_LIMIT);
+    set_webhook("b"); /* is there already */
+    list();
+    assert_int_equal(answer.u.webhooks.n, 3);
+    assert_true(same(answer.u.webhooks.rows[0].name, "a"));
+    assert_true(same(answer.u.webhooks.rows[1].name, "b"));
+    assert_true(same(answer.u.webhooks.rows[2].name, "c-1_X"));
+    must(webhook_op(TIDINGS_OP_WEBHOOK_DELETE, "b"));
+    assert_int_equal(run(webhook_op(TIDINGS_OP_WEBHOOK_DELETE, "b")), TIDINGS_NOT_FOUND);
+    assert_int_equal(run(webhook_op(TIDINGS_OP_WEBHOOK_RETRY, "b")), TIDINGS_NOT_FOUND);
+    set_webhook("d");
+}
+
+static void only_admins_may_and_services_deliver(void **state)
+{
+    (void)state;
+    set_webhook("gateway");
+    const struct {
+        enum tidings_op_kind kind;
+        enum tidings_err user, service;
+    } rows[] = {
+        {TIDINGS_OP_WEBHOOK_SET, TIDINGS_FORBIDDEN, TIDINGS_FORBIDDEN},
+        {TIDINGS_OP_WEBHOOK_DELETE, TIDINGS_FORBIDDEN, TIDINGS_FORBIDDEN},
+        {TIDINGS_OP_WEBHOOK_RETRY, TIDINGS_FORBIDDEN, TIDINGS_FORBIDDEN},
+        {TIDINGS_OP_WEBHOOK, TIDINGS_FORBIDDEN, TIDINGS_FORBIDDEN},
+        {TIDINGS_OP_WEBHOOKS, TIDINGS_FORBIDDEN, TIDINGS_OK},
+        {TIDINGS_OP_WEBHOOK_REPORT, TIDINGS_FORBIDDEN, TIDINGS_OK},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct tidings_op op = webhook_set_op("gateway");
+        if (rows[i].kind == TIDINGS_OP_WEBHOOKS)
+            op.u.page = (struct tidings_page){0};
+        if (rows[i].kind == TIDINGS_OP_WEBHOOK_REPORT)
+            op = webhook_report_op("gateway", 0);
+        op.kind = rows[i].kind;
+        op.role = TIDINGS_ROLE_USER;
+        assert_int_equal(run(op), rows[i].user);
+        op.role = TIDINGS_ROLE_SERVICE;
+        assert_int_equal(run(op), rows[i].service);
+    }
+    assert_true(same(look_at_webhook("gateway").url, webhook_url));
+}
+
+/* ---- Reports -------------------------------------------------------------------------------- */
+
+static void a_report_is_kept_and_adds_up(void **state)
+{
+    (void)state;
+    set_webhook("gateway");
+    uint64_t at = event();
+    struct tidings_op op = webhook_report_op("gateway", at);
+    op.u.webhook_report.attempts = 3;
+    op.u.webhook_report.retry_at = START_MS + 5000;
+    op.u.webhook_report.failing_since = START_MS - 5000;
+    op.u.webhook_report.waiting_since = START_MS - 6000;
+    op.u.webhook_report.failed = 2;
+    op.u.webhook_report.delivered = 4;
+    op.u.webhook_report.last_error = text_of("status 500");
+    must(op);
+    op.u.webhook_report.last_error = (struct tidings_text){NULL, 0};
+    must(op);
+    reopen_engine();
+    struct tidings_webhook seen = look_at_webhook("gateway");
+    assert_int_equal(seen.position, at);
+    assert_int_equal(seen.state, TIDINGS_WEBHOOK_RETRYING);
+    assert_int_equal(seen.attempts, 3);
+    assert_int_equal(seen.retry_at, START_MS + 5000);
+    assert_int_equal(seen.failing_since, START_MS - 5000);
+    assert_int_equal(seen.waiting_since, START_MS - 6000);
+    assert_int_equal(seen.failed, 4);
+    assert_int_equal(seen.delivered, 8);
+    assert_true(same(seen.last_error, "status 500"));
+    must(webhook_op(TIDINGS_OP_WEBHOOK_RETRY, "gateway"));
+    assert_int_equal(answer.u.webhook.state, TIDINGS_WEBHOOK_OK);
+    assert_int_equal(answer.u.webhook.retry_at + answer.u.webhook.attempts, 0);
+    assert_int_equal(answer.u.webhook.position, at);
+}
+
+static void a_late_report_undoes_nothing(void **state)
+{
+    (void)state;
+    set_webhook("gateway");
+    uint64_t at = event();
+    struct tidings_op late = webhook_report_op("gateway", at);
+    set_webhook("gateway");
+    assert_int_equal(run(late), TIDINGS_NOT_FOUND);
+    late = webhook_report_op("gateway", at);
+    must(webhook_op(TIDINGS_OP_WEBHOOK_RETRY, "gateway"));
+    assert_int_equal(run(late), TIDINGS_NOT_FOUND);
+    late = webhook_report_op("gateway", at);
+    must(webhook_op(TIDINGS_OP_WEBHOOK_DELETE, "gateway"));
+    set_webhook("gateway"); /* another one of that name */
+    assert_int_equal(run(late), TIDINGS_NOT_FOUND);
+    assert_true(look_at_webhook("gateway").position >= at);
+}
+
+static void a_position_is_never_ahead_and_never_goes_back(void **state)
+{
+    (void)state;
+    struct tidings_webhook made = set_webhook("gateway");
+    uint64_t at = event();
+    struct tidings_op op = webhook_report_op("gateway", at + 100);
+    assert_int_equal(run(op), TIDINGS_INVALID);
+    assert_string_equal(answer.field, "position");
+    must(webhook_report_op("gateway", at));
+    must(webhook_report_op("gateway", made.position));
+    assert_int_equal(look_at_webhook("gateway").position, at);
+}
+
+/* ---- Given up ------------------------------------------------------------------------------- */
+
+static void a_dead_one_goes_back_to_where_it_died(void **state)
+{
+    (void)state;
+    uint64_t start = set_webhook("gateway").position;
+    uint64_t first = event(), second = event();
+    assert_int_equal(report_dead("gateway", first).state, TIDINGS_WEBHOOK_DEAD);
+    struct tidings_webhook seen = report_dead("gateway", second);
+    assert_int_equal(seen.dead, 2);
+    assert_int_equal(report_dead("gateway", second).dead, 2); /* the same again */
+    must(webhook_op(TIDINGS_OP_WEBHOOK_RETRY, "gateway"));
+    assert_int_equal(answer.u.webhook.position, start);
+    assert_int_equal(answer.u.webhook.state, TIDINGS_WEBHOOK_OK);
+    assert_int_equal(answer.u.webhook.dead, 2);
+}
+
+static void a_success_ends_being_dead(void **state)
+{
+    (void)state;
+    set_webhook("gateway");
+    uint64_t first = event(), second = event();
+    report_dead("gateway", first);
+    struct tidings_op op = webhook_report_op("gateway", second);
+    op.u.webhook_report.delivered = 1;
+    must(op);
+    struct tidings_webhook seen = look_at_webhook("gateway");
+    assert_int_equal(seen.state, TIDINGS_WEBHOOK_OK);
+    assert_int_equal(seen.dead, 1);
+    must(webhook_op(TIDINGS_OP_WEBHOOK_RETRY, "gateway"));
+    assert_int_equal(answer.u.webhook.position, second);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, harness_begin, harness_end)
+    const struct CMUnitTest tests[] = {
+        TEST(a_new_one_starts_at_the_newest_event),
+        TEST(a_change_keeps_the_position_and_the_secret),
+        TEST(the_first_time_needs_a_secret),
+        TEST(they_are_listed_by_name_and_there_is_a_limit),
+        TEST(only_admins_may_and_services_deliver),
+        TEST(a_report_is_kept_and_adds_up),
+        TEST(a_late_report_undoes_nothing),
+        TEST(a_position_is_never_ahead_and_never_goes_back),
+        TEST(a_dead_one_goes_back_to_where_it_died),
+        TEST(a_success_ends_being_dead),
+    };
+#undef TEST
+    return RUN_TESTS(tests);
+}

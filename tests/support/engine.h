@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The engine that the tests of the contract run on: TIDINGS_TEST_ENGINE names it, `local` if it is not set. Another word
+ * ends the program with a message. Whoever opens an engine here gets the one chosen.
+ */
+#ifndef TESTS_SUPPORT_ENGINE_H
+#define TESTS_SUPPORT_ENGINE_H
+
+#include "tidings.h"
+
+/* As tidings_open. */
+enum tidings_err engine_open(const struct tidings_options *options, struct tidings **engine,
+                             const char **message);
+
+/* Is it the local engine? */
+bool engine_is_local(void);
+
+/*
+ * What can be told from a token on the local engine alone, and is checked there in addition. On another engine the
+ * answer is true.
+ */
+/* Was there what has this id? */
+bool engine_covers(const struct tidings_moment *as_of, uint64_t id);
+/* Was it made later? */
+bool engine_is_newer(const struct tidings_moment *as_of, uint64_t id);
+/* Is `later` no older than `earlier`? */
+bool engine_went_on(const struct tidings_moment *earlier, const struct tidings_moment *later);
+
+/* A token that the local engine cannot have given yet. */
+struct tidings_moment engine_beyond(const struct tidings_moment *newest, uint64_t by);
+
+#endif
