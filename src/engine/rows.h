@@ -40,16 +40,16 @@ enum counter {
 
 /* kind, of what, and what a place is: {a, b} and id */
 enum list_kind {
-    LIST_FOLLOWERS,    /* of an author, newest first: {rank, 0}, the fan */
-    LIST_SUBSCRIBERS,  /* of a story, newest first: {rank, 0}, the user */
-    LIST_REACTORS,     /* of a post or comment, newest first: {stamp, 0}, the user */
-    LIST_REACTED,      /* of a user, newest first: {stamp, 0}, the post or comment */
-    LIST_COMMENTS_HOT, /* on a post or comment: {heat, comment}, the comment */
-    LIST_COMMENTS_NEW, /* the same, newest first: {comment, 0}, the comment */
-    LIST_COMMENTS_OLD, /* the same, oldest first */
-    LIST_HOT,          /* of a kind of posts: {heat, post}, the post */
-    LIST_HISTORY,      /* of a reader, latest first: {stamp, post}, the post */
-    LIST_READING,      /* of a reader, latest first: {time, story}, the story */
+    LIST_FOLLOWERS,       /* of an author, newest first: {rank, 0}, the fan */
+    LIST_SUBSCRIBERS,     /* of a story, newest first: {rank, 0}, the user */
+    LIST_REACTORS,        /* of a post or comment, newest first: {stamp, 0}, the user */
+    LIST_REACTED,         /* of a user, newest first: {stamp, 0}, the post or comment */
+    LIST_COMMENTS_HOT,    /* on a post or comment: {heat, comment}, the comment */
+    LIST_COMMENTS_NEW,    /* the same, newest first: {comment, 0}, the comment */
+    LIST_COMMENTS_OLD,    /* the same, oldest first */
+    LIST_HOT,             /* of a kind of posts: {heat, post}, the post */
+    LIST_HISTORY,         /* of a reader, latest first: {stamp, post}, the post */
+    LIST_READING,         /* of a reader, latest first: {time, story}, the story */
     LIST_READING_CHANGES, /* of a reader, oldest first: {version, story}, the story */
 };
 
@@ -172,7 +172,8 @@ struct rows {
     bool (*get_webhook)(struct view *view, struct tidings_text name, struct webhook_record *record);
     void (*put_webhook)(struct view *view, struct tidings_text name,
                         const struct webhook_record *record);
-    void (*remove_webhook)(struct view *view, struct tidings_text name);
+    /* A damaged one, too. Whether there was one. */
+    bool (*remove_webhook)(struct view *view, struct tidings_text name);
     /* All of them, by name, in the scratch arena; how many. */
     size_t (*get_webhooks)(struct view *view, struct webhook_row **rows);
 

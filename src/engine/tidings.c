@@ -157,8 +157,7 @@ void tidings_submit(struct tidings *tidings, struct tidings_call *call)
 enum tidings_err tidings_finish(struct tidings *tidings, struct tidings_call *call)
 {
     struct tidings_answer *answer = call->answer;
-    answer->err =
-        call->err ? call->err : tidings->engine->vtable->finish(tidings->engine, call);
+    answer->err = call->err ? call->err : tidings->engine->vtable->finish(tidings->engine, call);
     if (answer->err)
         memset(&answer->u, 0, sizeof answer->u);
     return answer->err;

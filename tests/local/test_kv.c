@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/local/storage/image.h"
 #include "engine/local/rows/keys.h"
+#include "engine/local/storage/image.h"
 #include "unit/test.h"
 
 static char dir[256];

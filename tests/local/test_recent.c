@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "engine/inbox/tie.h"
+#include "engine/local/rows/rows.h"
 #include "unit/test.h"
 
 enum { FAN = 7, ROOM = 8 << 20 };
@@ -31,14 +31,14 @@ static int tear_down(void **state)
     return 0;
 }
 
-static struct view view_at(uint64_t version)
+static struct local_view view_at(uint64_t version)
 {
-    return (struct view){.txn = &txn,
-                         .heads = heads,
-                         .recent = recent,
-                         .scratch = &scratch,
-                         .version = version,
-                         .age = recent_age(recent)};
+    return (struct local_view){.view = {.err = &txn.err, .scratch = &scratch},
+                               .txn = &txn,
+                               .heads = heads,
+                               .recent = recent,
+                               .version = version,
+                               .age = recent_age(recent)};
 }
 
 static struct tie_stored row_of(uint64_t author, const char *value)
@@ -48,19 +48,19 @@ static struct tie_stored row_of(uint64_t author, const char *value)
 
 static void keep_at(uint64_t version, uint64_t fan)
 {
-    struct view view = view_at(version);
+    struct local_view view = view_at(version);
     struct tie_stored rows[] = {row_of(10, "ten"), row_of(20, "twenty"), row_of(30, "thirty")};
     recent_keep(&view, fan, rows, COUNT_OF(rows));
 }
 
 static void change_at(uint64_t version, uint64_t fan, uint64_t author, const char *value)
 {
-    struct view view = view_at(version);
+    struct local_view view = view_at(version);
     recent_change(&view, fan, author, (struct bytes){(const uint8_t *)value, strlen(value)});
 }
 
 /* The fan's values, one after the other; NULL if it is not here. */
-static const char *find_in(struct view view, uint64_t fan)
+static const char *find_in(struct local_view view, uint64_t fan)
 {
     static char text[4096];
     struct tie_stored *rows;
@@ -138,7 +138,7 @@ static void an_old_snapshot_does_not_bring_the_old_back(void **state)
 static void nothing_of_an_earlier_age_is_used(void **state)
 {
     (void)state;
-    struct view before = view_at(6);
+    struct local_view before = view_at(6);
     keep_at(5, FAN);
     change_at(6, FAN, 20, "taken back");
     recent_forget(recent);
@@ -184,7 +184,7 @@ static void there_is_never_more_than_fits(void **state)
     for (size_t i = 0; i < ROWS; i++)
         rows[i] = row_of(i + 1, "a value of a pair");
     for (uint64_t fan = 1; fan <= FANS; fan++) {
-        struct view view = view_at(1);
+        struct local_view view = view_at(1);
         recent_keep(&view, fan, rows, ROWS);
         entered += find_at(1, fan) != NULL;
         arena_clear(&scratch);
@@ -203,7 +203,7 @@ static void too_large_a_fan_is_not_kept(void **state)
     (void)state;
     enum { ROWS = 5000 };
     struct tie_stored rows[ROWS];
-    struct view view = view_at(1);
+    struct local_view view = view_at(1);
     char value[257] = {0};
     memset(value, 'v', 256);
     for (size_t i = 0; i < ROWS; i++)
@@ -228,8 +228,8 @@ static void a_badge_is_summed_and_the_rest_is_left(void **state)
 {
     (void)state;
     struct tie_stored rows[3];
-    struct recent_sum sum;
-    struct view old = view_at(1), new = view_at(2);
+    struct unread_sum sum;
+    struct local_view old = view_at(1), new = view_at(2);
     for (uint64_t author = 1; author <= 3; author++) {
         struct span open = {(uint32_t)author, SPAN_OPEN};
         struct pair pair = {.following = true, .rank = 99, .spans = &open, .n_spans = 1};

@@ -219,6 +219,10 @@ static void too_many_entries_of_the_history_are_refused(void **state)
     }
 }
 
+#define X(type, name, action, target) +1
+enum { EVENT_TYPES = 0 TIDINGS_EVENTS(X) };
+#undef X
+
 static void impossible_posts_and_events_are_refused(void **state)
 {
     (void)state;
@@ -231,7 +235,7 @@ static void impossible_posts_and_events_are_refused(void **state)
         memcpy(bytes, event.p, event.n);
         bytes[1] = (uint8_t)kind;
         assert_int_equal(accepts(RECORD_EVENT, bytes, event.n),
-                         tidings_event_name((enum tidings_event_type)kind) != NULL);
+                         kind >= 1 && kind <= EVENT_TYPES);
     }
     memcpy(bytes, post.p, post.n);
     memset(bytes + 2, 0, ID_BYTES); /* by nobody */

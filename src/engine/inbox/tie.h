@@ -26,8 +26,9 @@ struct tie {
     uint64_t author;
     const struct head *head;
     enum tie_place stored; /* where the pair lies */
-    uint64_t listed;       /* the rank under which the author's followers list the fan; 0 if they do not */
-    struct skips *skips;   /* decoded when first needed, in the scratch arena */
+    uint64_t
+        listed; /* the rank under which the author's followers list the fan; 0 if they do not */
+    struct skips *skips; /* decoded when first needed, in the scratch arena */
     struct pair pair;
 };
 

@@ -128,7 +128,8 @@ static bool is_closed(struct kv_txn *txn, const struct author_lists *list)
            post_decode(value, &post) && post.deleted;
 }
 
-static enum tidings_err finish_list(struct local *local, struct kv_txn *txn, struct author_lists *list)
+static enum tidings_err finish_list(struct local *local, struct kv_txn *txn,
+                                    struct author_lists *list)
 {
     if (!list->author)
         return TIDINGS_OK;
@@ -170,8 +171,7 @@ static enum tidings_err take_row(struct local *local, struct kv_txn *txn, struct
                                                                                : TIDINGS_CORRUPT;
 }
 
-static enum tidings_err load_realm(struct local *local, struct kv_txn *txn,
-                                   enum realm realm)
+static enum tidings_err load_realm(struct local *local, struct kv_txn *txn, enum realm realm)
 {
     struct author_lists list = {.realm = realm};
     struct key first = key_id(0);

@@ -107,7 +107,7 @@ void writer_stop(struct local *local);
 /* ---- sweep.c -------------------------------------------------------------------------------- */
 
 /* Removes about that many rows of each kind. For the writer. */
-void sweep(struct view *view, size_t most);
+void local_sweep(struct view *view, size_t most);
 
 /* ---- load.c --------------------------------------------------------------------------------- */
 

@@ -109,7 +109,7 @@ static void sweep_scenes(struct view *view, size_t most)
     }
 }
 
-void sweep(struct view *view, size_t most)
+void local_sweep(struct view *view, size_t most)
 {
     sweep_history(view, most);
     sweep_events(view, most);

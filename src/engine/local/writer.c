@@ -126,7 +126,7 @@ static void sweep_some(struct local *local, struct local_view *view, size_t n)
     if (local->writer.no_sweeping || view_failed(&view->view))
         return;
     view->view.now_ms = id_time_ms(view->last_id);
-    sweep(&view->view, SWEEP_LEAST + 2 * n);
+    local_sweep(&view->view, SWEEP_LEAST + 2 * n);
     local->writer.no_sweeping = view->txn->err == TIDINGS_CORRUPT;
 }
 

@@ -27,7 +27,7 @@
 #define answer_webhook_retry   answer_webhook_set
 
 #define DECLARE_0(lower)
-#define DECLARE_1(lower) op_fn change_##lower;
+#define DECLARE_1(lower)                     op_fn change_##lower;
 #define X(name, lower, writes, args, answer) DECLARE_##writes(lower) op_fn answer_##lower;
 TIDINGS_OPS(X)
 #undef X

@@ -56,12 +56,10 @@ static void fill_row(struct view *view, struct reply *reply, const struct place 
 enum tidings_err answer_history(struct view *view, struct reply *reply)
 {
     uint64_t reader = reply->op->user_id;
-    struct list list = {.kind = LIST_HISTORY,
-                        .of = reader,
-                        .beyond = view_user(view, reader).history_cleared};
+    struct list list = {
+        .kind = LIST_HISTORY, .of = reader, .beyond = view_user(view, reader).history_cleared};
     struct place *places;
-    size_t n =
-        view_page(view, &list, &reply->op->u.page, &places, &reply->answer->u.history.next);
+    size_t n = view_page(view, &list, &reply->op->u.page, &places, &reply->answer->u.history.next);
     reply->answer->u.history.rows =
         view_array(view, reply->arena, n, sizeof *reply->answer->u.history.rows);
     for (size_t i = 0; i < n && !view_failed(view); i++)

@@ -50,8 +50,7 @@ enum tidings_err answer_hot(struct view *view, struct reply *reply)
 {
     struct list list = {.kind = LIST_HOT, .of = reply->op->u.hot.kind};
     struct place *places;
-    size_t n =
-        view_page(view, &list, &reply->op->u.hot.page, &places, &reply->answer->u.hot.next);
+    size_t n = view_page(view, &list, &reply->op->u.hot.page, &places, &reply->answer->u.hot.next);
     struct tidings_hot_row *rows = view_array(view, reply->arena, n, sizeof *rows);
     for (size_t i = 0; i < n && !view_failed(view); i++)
         fill_row(view, reply, places[i].id, &rows[i]);

@@ -138,8 +138,8 @@ enum tidings_err change_mark_read(struct view *view, struct reply *reply)
     const struct marking marking = {REALM_POSTS, find_post, mark_read, view->rows->add_history};
     uint64_t *marked = &reply->answer->u.mark.marked, author = op->u.mark.author_id;
     if (op->u.mark.n_post_ids)
-        return mark_ids(view, reply, &marking, marked);
-    enum tidings_err err = mark_up_to(view, reply, REALM_POSTS, author, marked);
+        return marks_by_id(view, reply, &marking, marked);
+    enum tidings_err err = marks_up_to(view, reply, REALM_POSTS, author, marked);
     if (!err && *marked)
         view_event(view, TIDINGS_EVENT_INBOX_READ, op->user_id, author ? author : op->user_id, 0,
                    (int64_t)*marked);
@@ -150,7 +150,7 @@ enum tidings_err change_mark_unread(struct view *view, struct reply *reply)
 {
     const struct marking marking = {REALM_POSTS, find_post, mark_unread,
                                     view->rows->remove_history};
-    return mark_ids(view, reply, &marking, &reply->answer->u.mark.marked);
+    return marks_by_id(view, reply, &marking, &reply->answer->u.mark.marked);
 }
 
 enum tidings_err answer_mark_read(struct view *view, struct reply *reply)

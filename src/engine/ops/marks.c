@@ -20,8 +20,8 @@ static enum tidings_err find_all(struct view *view, const struct tidings_op *op,
     return TIDINGS_OK;
 }
 
-enum tidings_err mark_ids(struct view *view, struct reply *reply, const struct marking *marking,
-                          uint64_t *changed)
+enum tidings_err marks_by_id(struct view *view, struct reply *reply, const struct marking *marking,
+                             uint64_t *changed)
 {
     const struct tidings_op *op = reply->op;
     size_t n = op->u.mark.n_post_ids, n_ties = 0, n_entries = 0;
@@ -52,8 +52,8 @@ static uint64_t mark_tie(struct view *view, const struct tidings_op *op, struct 
     return tie_mark_below(view, tie, view->rows->posts_by(view, tie->head, &op->u.mark.up_to));
 }
 
-enum tidings_err mark_up_to(struct view *view, struct reply *reply, enum realm realm,
-                            uint64_t author, uint64_t *changed)
+enum tidings_err marks_up_to(struct view *view, struct reply *reply, enum realm realm,
+                             uint64_t author, uint64_t *changed)
 {
     const struct tidings_op *op = reply->op;
     struct tie one, *ties = &one;

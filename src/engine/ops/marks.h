@@ -27,11 +27,11 @@ struct marking {
 };
 
 /* NOT_FOUND if one of the posts was not delivered to the viewer. *changed: how many changed. */
-enum tidings_err mark_ids(struct view *view, struct reply *reply, const struct marking *marking,
-                          uint64_t *changed);
+enum tidings_err marks_by_id(struct view *view, struct reply *reply, const struct marking *marking,
+                             uint64_t *changed);
 
 /* Everything that was there at the moment the operation names, of one author or (0) of all. INVALID if it has not been. */
-enum tidings_err mark_up_to(struct view *view, struct reply *reply, enum realm realm,
-                            uint64_t author, uint64_t *changed);
+enum tidings_err marks_up_to(struct view *view, struct reply *reply, enum realm realm,
+                             uint64_t author, uint64_t *changed);
 
 #endif

@@ -63,8 +63,8 @@ enum tidings_err change_notifications_mark(struct view *view, struct reply *repl
     static const struct marking marking = {REALM_SCENES, find_scene, mark_read, NULL};
     uint64_t *marked = &reply->answer->u.notifications_mark.marked, user = reply->op->user_id;
     enum tidings_err err = reply->op->u.mark.n_post_ids
-                               ? mark_ids(view, reply, &marking, marked)
-                               : mark_up_to(view, reply, REALM_SCENES, 0, marked);
+                               ? marks_by_id(view, reply, &marking, marked)
+                               : marks_up_to(view, reply, REALM_SCENES, 0, marked);
     if (!err && *marked)
         view_event(view, TIDINGS_EVENT_NOTIFICATIONS_READ, user, user, 0, (int64_t)*marked);
     return err;

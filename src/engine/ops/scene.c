@@ -202,8 +202,7 @@ enum tidings_err change_scene_edit(struct view *view, struct reply *reply)
         load_messages(view, id, &scene, &stored, &n_stored);
     if (op->u.scene.messages && !ids_are_known(view, op, stored, n_stored))
         return view_failed(view) ? TIDINGS_OK : TIDINGS_NOT_FOUND;
-    bool new_title =
-        op->u.scene.title.p && !bytes_same(scene.title, bytes_of(op->u.scene.title));
+    bool new_title = op->u.scene.title.p && !bytes_same(scene.title, bytes_of(op->u.scene.title));
     bool new_messages = op->u.scene.messages && messages_differ(op, stored, n_stored);
     if (!new_title && !new_messages)
         return TIDINGS_OK;

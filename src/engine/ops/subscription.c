@@ -100,7 +100,8 @@ enum tidings_err answer_subscriptions(struct view *view, struct reply *reply)
     const struct tidings_page *page = &reply->op->u.page;
     struct tie_follow *found;
     size_t limit = view_limit(view, page);
-    size_t n = tie_follows(view, REALM_SCENES, reply->op->user_id, page->after.a, limit + 1, &found);
+    size_t n =
+        tie_follows(view, REALM_SCENES, reply->op->user_id, page->after.a, limit + 1, &found);
     reply->answer->u.subscriptions.rows =
         view_array(view, reply->arena, limit, sizeof *reply->answer->u.subscriptions.rows);
     for (size_t i = 0; i < n && i < limit && !view_failed(view); i++)

@@ -59,12 +59,10 @@ enum tidings_err change_webhook_set(struct view *view, struct reply *reply)
 enum tidings_err change_webhook_delete(struct view *view, struct reply *reply)
 {
     const struct tidings_op *op = reply->op;
-    struct webhook_record record;
     if (!permits_admin(op))
         return TIDINGS_FORBIDDEN;
-    if (!view->rows->get_webhook(view, op->u.webhook.name, &record))
+    if (!view->rows->remove_webhook(view, op->u.webhook.name))
         return TIDINGS_NOT_FOUND;
-    view->rows->remove_webhook(view, op->u.webhook.name);
     view_event(view, TIDINGS_EVENT_WEBHOOK_CHANGED, op->user_id, 0, 0, 0);
     return TIDINGS_OK;
 }

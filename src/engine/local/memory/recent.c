@@ -158,7 +158,8 @@ static uint8_t *values_of(struct copy *copy)
     return (uint8_t *)(copy->rows + copy->n);
 }
 
-static void copy_out(struct local_view *view, struct copy *copy, struct tie_stored *rows, uint8_t *values)
+static void copy_out(struct local_view *view, struct copy *copy, struct tie_stored *rows,
+                     uint8_t *values)
 {
     memcpy(values, values_of(copy), copy->bytes);
     for (size_t i = 0; i < copy->n; i++) {
@@ -188,8 +189,8 @@ bool recent_find(struct local_view *view, uint64_t fan, struct tie_stored **rows
     return found;
 }
 
-static struct tie_stored stored_of(struct local_view *view, const struct row *row, const uint8_t *value,
-                                   uint64_t mark)
+static struct tie_stored stored_of(struct local_view *view, const struct row *row,
+                                   const uint8_t *value, uint64_t mark)
 {
     struct tidings_text copy =
         view_text(&view->view, view->view.scratch, (struct bytes){value, length_of(row)});
@@ -259,8 +260,8 @@ static size_t values_bytes(const struct tie_stored *rows, size_t n)
 }
 
 /* NULL if memory is short. */
-static struct copy *copy_new(const struct local_view *view, uint64_t fan, const struct tie_stored *rows,
-                             size_t n, size_t bytes, size_t room)
+static struct copy *copy_new(const struct local_view *view, uint64_t fan,
+                             const struct tie_stored *rows, size_t n, size_t bytes, size_t room)
 {
     struct copy *copy = malloc(size_of(n, room));
     if (!copy)

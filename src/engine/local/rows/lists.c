@@ -9,10 +9,10 @@
 struct form {
     enum table table;
     struct key (*prefix)(const struct list *list);
-    uint8_t numbers;   /* in the key */
-    bool descending;   /* they are stored so that greater ones come first */
-    bool backwards;    /* the list is read from its end */
-    bool has_value;    /* what stands there is in the value */
+    uint8_t numbers; /* in the key */
+    bool descending; /* they are stored so that greater ones come first */
+    bool backwards;  /* the list is read from its end */
+    bool has_value;  /* what stands there is in the value */
 };
 
 static struct key prefix_of(const struct list *list)
@@ -151,8 +151,7 @@ size_t local_get_list(struct view *view, const struct list *list, struct tidings
     struct bytes key, value;
     size_t n = 0;
     bool found = seek(txn, form, &from, &key, &value);
-    for (; found && n < most && key_has_prefix(key, &prefix);
-         found = next(txn, form, &key, &value))
+    for (; found && n < most && key_has_prefix(key, &prefix); found = next(txn, form, &key, &value))
         if (!take(form, &prefix, key, value, &places[n++])) {
             view_corrupt(view);
             return 0;

@@ -95,8 +95,7 @@ static size_t scan_rows(struct view *view, enum realm realm, uint64_t fan, struc
     *out = NULL;
     bool found = pairs && kv_seek(txn, TABLE_USER, &prefix, &key, &value);
 
-    for (; found && key_has_prefix(key, &prefix);
-         found = kv_next(txn, TABLE_USER, &key, &value)) {
+    for (; found && key_has_prefix(key, &prefix); found = kv_next(txn, TABLE_USER, &key, &value)) {
         if (n == room) {
             pairs = grow(view, pairs, room);
             room *= 2;

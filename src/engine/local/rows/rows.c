@@ -125,10 +125,14 @@ static void put_webhook(struct view *view, struct tidings_text name,
     put_value(view, TABLE_WEBHOOK, &key, webhook_encode(record, view->scratch));
 }
 
-static void remove_webhook(struct view *view, struct tidings_text name)
+static bool remove_webhook(struct view *view, struct tidings_text name)
 {
     struct key key = key_webhook(name);
-    kv_del(txn_of(view), TABLE_WEBHOOK, &key);
+    struct bytes value;
+    bool found = kv_get(txn_of(view), TABLE_WEBHOOK, &key, &value);
+    if (found)
+        kv_del(txn_of(view), TABLE_WEBHOOK, &key);
+    return found;
 }
 
 static size_t get_webhooks(struct view *view, struct webhook_row **rows)

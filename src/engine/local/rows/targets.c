@@ -30,8 +30,8 @@ struct reaction_record local_get_reaction(struct view *view, uint64_t user, uint
 
 /* Downvotes are not listed among what a user reacted to: nobody is shown them. */
 static void list_reaction(struct view *view, uint64_t user, uint64_t target,
-                          enum tidings_target kind, enum tidings_reaction reaction,
-                          uint64_t stamp, bool there)
+                          enum tidings_target kind, enum tidings_reaction reaction, uint64_t stamp,
+                          bool there)
 {
     struct key reactor = key_reactor(target, reaction, stamp);
     struct key reacted = key_reacted(user, kind, reaction, stamp);

@@ -6,8 +6,8 @@
 #include <time.h>
 
 #include "engine/local/rows/keys.h"
-#include "engine/records/records.h"
 #include "engine/local/storage/store.h"
+#include "engine/records/records.h"
 
 struct printing {
     FILE *to;

@@ -415,7 +415,8 @@ static void check_webhook(struct check *check, struct bytes key, struct bytes va
     struct webhook_record record;
     if (!webhook_decode(value, &record))
         verify_differ(check, "%.*s cannot be decoded", (int)key.n, (const char *)key.p);
-    else if (record.generation > local_of(check->view)->last_id || record.position > local_of(check->view)->last_id)
+    else if (record.generation > local_of(check->view)->last_id ||
+             record.position > local_of(check->view)->last_id)
         verify_differ(check, "%.*s is newer than the newest id", (int)key.n, (const char *)key.p);
 }
 

@@ -293,7 +293,8 @@ static void check_comments(struct check *check)
     struct key at = key_id(ID_MASK), row;
     struct bytes key, value;
     while (!view_failed(check->view) &&
-           kv_seek_below(txn_of(check->view), TABLE_TARGET, &at, &key, &value) && key.n >= ID_BYTES) {
+           kv_seek_below(txn_of(check->view), TABLE_TARGET, &at, &key, &value) &&
+           key.n >= ID_BYTES) {
         uint64_t id = get_id(key.p);
         row = key_row(id, ROW_COMMENT);
         if (has_row(check, TABLE_TARGET, &row))

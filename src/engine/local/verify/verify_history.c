@@ -121,7 +121,8 @@ static bool is_in_order(struct view *view, uint64_t reader, const struct history
     struct key row = key_history(reader, block->at[0].stamp, block->at[0].post);
     struct bytes key, value;
     struct history_block newer;
-    if (!kv_seek_below(txn_of(view), TABLE_USER, &row, &key, &value) || !key_has_prefix(key, &prefix))
+    if (!kv_seek_below(txn_of(view), TABLE_USER, &row, &key, &value) ||
+        !key_has_prefix(key, &prefix))
         return true;
     return !journal_decode(key, value, &newer) || /* known already */
            history_before(block->at[block->n - 1], newer.at[0]);

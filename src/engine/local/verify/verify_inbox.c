@@ -163,7 +163,9 @@ static void check_tie(struct check *check, const struct tie *tie)
 
 static enum realm realm_of(uint8_t row)
 {
-    return row == realm_rows[REALM_SCENES].inside || row == realm_rows[REALM_SCENES].map ? REALM_SCENES : REALM_POSTS;
+    return row == realm_rows[REALM_SCENES].inside || row == realm_rows[REALM_SCENES].map
+               ? REALM_SCENES
+               : REALM_POSTS;
 }
 
 /* ---- A user's other rows -------------------------------------------------------------------- */

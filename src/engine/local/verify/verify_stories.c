@@ -86,8 +86,7 @@ static void check_position(struct check *check, uint64_t user, uint64_t story)
     if (!load_position(check, user, story, &position))
         return;
     struct reading_shown shown = shown_of(check, user, &position);
-    bool sound = story_exists(view, story, &post) &&
-                 is_place(view, story, &position.reading);
+    bool sound = story_exists(view, story, &post) && is_place(view, story, &position.reading);
     if (view_failed(view))
         return;
     if (!sound)
@@ -225,8 +224,8 @@ static void check_shelves(struct check *check)
 {
     struct key at = key_id(0);
     struct bytes key, value;
-    while (!view_failed(check->view) && kv_seek(txn_of(check->view), TABLE_USER, &at, &key, &value) &&
-           key.n >= ID_BYTES) {
+    while (!view_failed(check->view) &&
+           kv_seek(txn_of(check->view), TABLE_USER, &at, &key, &value) && key.n >= ID_BYTES) {
         uint64_t user = get_id(key.p);
         check_shelf(check, user);
         if (user >= ID_MASK)
@@ -259,7 +258,8 @@ static void check_scene(struct check *check, uint64_t id, struct bytes value)
         verify_differ(check, "%" PRIu64 " is not in its story's list", id);
     else if (scene.deleted != head_is_deleted(head, scene.seq))
         verify_differ(check, "%" PRIu64 " is deleted in one place only", id);
-    if (id > local_of(view)->last_id || scene.removed > local_of(view)->last_id || scene.edited > local_of(view)->last_id)
+    if (id > local_of(view)->last_id || scene.removed > local_of(view)->last_id ||
+        scene.edited > local_of(view)->last_id)
         verify_differ(check, "%" PRIu64 " is newer than the newest id", id);
     if (scene.n_messages && !(known && story.deleted) &&
         !has_row(check, TABLE_SCENE, key_row(id, ROW_MESSAGES)))
