@@ -91,6 +91,7 @@ TIDINGS_API const char *tidings_err_text(enum tidings_err err);
     X(body_max, 65536, 1, 1048576, "bytes in a body")                                       \
     X(excerpt_max, 140, 0, 1000, "characters of the body shown in lists")                   \
     X(mark_max, 500, 1, 10000, "posts marked by id in one operation")                       \
+    X(many_max, 1000, 1, 100000, "users asked about in one operation")                      \
     X(react_burst, 600, 1, 1000000, "reactions set and removed a user may make in one go")  \
     X(react_refill_ms, 100, 1, 86400000, "milliseconds until one of them is given back")    \
     X(comment_burst, 60, 1, 1000000, "comments a user may write in one go")                 \
@@ -251,6 +252,7 @@ struct tidings_page {
  *                    first event given up since the last success, as far as the events are kept
  *   WEBHOOK_REPORT   service, admin: where delivery stands; used by whoever delivers. The position
  *                    never goes back, and what is given up counts only with a later position
+ *   BADGES           service, admin: the unread totals of many users, in the order asked, of one moment
  *   FANS_AMONG       which of the users given follow the author
  *   REACTORS         who liked (or faved) this, newest first, since when
  *   REACTED          what the viewer liked or faved, newest first
@@ -308,6 +310,7 @@ struct tidings_page {
     X(AUTHOR_PAGE, author_page, 0, feed, feed)                             \
     X(INBOX, inbox, 0, feed, feed)                                         \
     X(BADGE, badge, 0, nothing, badge)                                     \
+    X(BADGES, badges, 0, many, badges)                                     \
     X(UNREAD, unread, 0, nothing, unread)                                  \
     X(HISTORY, history, 0, page, history)                                  \
     X(REACTORS, reactors, 0, reactors, users)                              \
@@ -384,6 +387,10 @@ struct tidings_op {
             const uint64_t *user_ids; /* ascending */
             size_t n_user_ids;
         } among;
+        struct {
+            const uint64_t *user_ids; /* in any order, many_max at most */
+            size_t n_user_ids;
+        } many;
         struct {
             struct tidings_text name;
             struct tidings_text avatar;
@@ -686,9 +693,9 @@ struct tidings_webhook {
     X(PREFERENCES_CHANGED, "PreferencesChanged", "settings", "user")
 
 /* The same for what is told to those who watch and never kept: see tidings_watch. */
-#define TIDINGS_NEWS(X)                                                   \
-    X(STORY_CLOSED, "StoryClosed", "delete", "post")                      \
-    X(NOTIFICATIONS_READ, "NotificationsRead", "read", "user")            \
+#define TIDINGS_NEWS(X)                                        \
+    X(STORY_CLOSED, "StoryClosed", "delete", "post")           \
+    X(NOTIFICATIONS_READ, "NotificationsRead", "read", "user") \
     X(WEBHOOK_CHANGED, "WebhookChanged", "webhook", "webhook")
 
 enum tidings_event_type {
@@ -787,6 +794,11 @@ struct tidings_answer {
             uint64_t total;
             struct tidings_moment as_of;
         } badge;
+        struct {
+            uint64_t *totals; /* one for each user asked about */
+            size_t n;
+            struct tidings_moment as_of;
+        } badges;
         struct {
             struct tidings_unread_row *rows; /* most unread first, then by user id */
             size_t n;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/internal.h"
+#include "api/teller.h"
 #include "base/log.h"
 
 enum { TOKENS_REMEMBERED = 65536, ANSWER_MAX = 16 << 20 };
@@ -35,9 +36,13 @@ struct api *api_new(const struct api_config *config)
     bool ok = api->loops != NULL;
     for (unsigned i = 0; ok && i < config->threads; i++)
         ok = loop_init(api, i);
+    if (ok)
+        api->teller = teller_start(api);
+    ok = api->teller != NULL;
     /* The seals are made; the secret is not ours to keep. */
     api->config.seal_secret = NULL;
     if (!ok) {
+        api_join(api);
         api_free(api);
         return NULL;
     }

@@ -123,23 +123,6 @@ static void respond_answer(struct exchange *ex)
 
 /* ---- The operation -------------------------------------------------------------------------- */
 
-/* What streams will be told. */
-static void note_change(struct exchange *ex, const struct tidings_answer *answer)
-{
-    ex->changed = true;
-    if (ex->op.kind == TIDINGS_OP_PUBLISH) {
-        ex->author_id = answer->u.post.author_id;
-        ex->post_id = answer->u.post.id;
-    } else if (ex->op.kind == TIDINGS_OP_DELETE || ex->op.kind == TIDINGS_OP_SCENE_DELETE) {
-        ex->author_id = answer->u.deleted.author_id;
-        ex->post_id = answer->u.deleted.story_id;
-    } else if (ex->op.kind == TIDINGS_OP_SCENE_PUBLISH) {
-        ex->author_id = answer->u.scene.author_id;
-        ex->post_id = answer->u.scene.story_id;
-        ex->scene_id = answer->u.scene.id;
-    }
-}
-
 static void finish(struct exchange *ex)
 {
     enum tidings_err err = tidings_finish(ex->api->config.tidings, &ex->call);
@@ -151,11 +134,9 @@ static void finish(struct exchange *ex)
         log_hex(&line, "request_id", http_request_id(ex->req));
         log_end(&line);
     }
-    if (!err && !ex->op.once)
-        note_change(ex, &ex->answer);
-    if (!err && ex->changed)
-        streams_tell(ex->api, ex);
-    if (err)
+    if (ex->respond)
+        ex->respond(ex);
+    else if (err)
         exchange_refuse(ex);
     else if (ex->op.once)
         respond_stored(ex);
@@ -186,8 +167,7 @@ void exchange_submit(struct exchange *ex)
     ex->call = (struct tidings_call){.op = &ex->op, .answer = &ex->answer, .done = done, .ctx = ex};
     ex->thread = pthread_self();
     tidings_submit(ex->api->config.tidings, &ex->call);
-    /* If it is not done here, it may be done elsewhere by now, and the exchange gone: only a change
-     * goes elsewhere, and it comes back to this thread, later. */
+    /* If it is not done here, it will be elsewhere, and comes back to this thread, later. */
     if (ex->done_here)
         finish(ex);
 }
@@ -206,7 +186,6 @@ static bool render_once(const struct tidings_once *once, const struct tidings_an
     if (ex->route->render)
         ex->route->render(ex, answer, &out);
     *bytes = (struct tidings_text){ex->once_bytes.data, ex->once_bytes.len};
-    note_change(ex, answer);
     return json_out_ok(&out);
 }
 

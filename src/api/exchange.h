@@ -72,10 +72,8 @@ struct exchange {
     pthread_t thread; /* that submitted */
     bool done_here;
 
-    bool changed;       /* something happened, now and not at an earlier asking: streams are told */
-    uint64_t author_id; /* of a post published or deleted */
-    uint64_t post_id;   /* published; the story deleted, or of a scene published or deleted */
-    uint64_t scene_id;  /* published */
+    /* Set by a route's run that asks the engine: makes the response of the answer, whatever ex->answer.err is. */
+    void (*respond)(struct exchange *ex);
 };
 
 /* ---- Arguments (args.c) --------------------------------------------------------------------- */

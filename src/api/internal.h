@@ -37,6 +37,7 @@ struct api {
     bool has_worker;
     uint64_t started_ms;
     struct api_loop *loops;
+    struct teller *teller;
 };
 
 /* Zeros while there is no server. */

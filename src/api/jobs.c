@@ -8,6 +8,7 @@
 
 #include "api/handlers.h"
 #include "api/internal.h"
+#include "api/teller.h"
 #include "base/log.h"
 #include "base/thread.h"
 
@@ -64,11 +65,19 @@ static void *job_main(void *arg)
     return NULL;
 }
 
-void api_join(struct api *api)
+/* An earlier one has answered: its thread ends by itself. */
+static void join_worker(struct api *api)
 {
     if (api->has_worker)
         pthread_join(api->worker, NULL);
     api->has_worker = false;
+}
+
+void api_join(struct api *api)
+{
+    join_worker(api);
+    teller_stop(api->teller);
+    api->teller = NULL;
 }
 
 static void tell(void *ctx, const char *part, uint64_t done, uint64_t total)
@@ -104,7 +113,7 @@ static struct job *begin(struct exchange *ex, const char *kind)
         exchange_problem(ex, 503, "busy", "Another verify or backup is under way.");
         return NULL;
     }
-    api_join(api); /* an earlier one, which has answered */
+    join_worker(api);
     struct job *job = arena_alloc(http_request_arena(ex->req), sizeof *job);
     if (job) {
         memset(job, 0, sizeof *job);

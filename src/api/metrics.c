@@ -225,12 +225,12 @@ static void print_engine(struct api *api, struct buf *to)
                            stats.commit_time_us, 1e-6, (double)stats.commit_us / 1e6);
 }
 
-void metrics_print(struct api *api, struct buf *to)
+void metrics_print(struct api *api, const struct tidings_answer *webhooks, struct buf *to)
 {
     print_requests(api, to);
     print_times(api, to);
     print_tokens(api, to);
     print_http(api, to);
     print_engine(api, to);
-    webhook_metrics(api, to);
+    webhook_metrics(webhooks, to);
 }

@@ -12,6 +12,7 @@
 struct api;
 struct buf;
 struct metrics;
+struct tidings_answer;
 
 struct metrics *metrics_new(void);
 void metrics_free(struct metrics *metrics);
@@ -23,9 +24,9 @@ void metrics_count(struct metrics *metrics, size_t route, int status, uint64_t d
 void metrics_count_token(struct metrics *metrics, unsigned reason);
 
 /* The part about webhooks (webhook.c). */
-void webhook_metrics(struct api *api, struct buf *to);
+void webhook_metrics(const struct tidings_answer *answer, struct buf *to);
 
 /* Everything, in Prometheus' text. Any thread. */
-void metrics_print(struct api *api, struct buf *to);
+void metrics_print(struct api *api, const struct tidings_answer *webhooks, struct buf *to);
 
 #endif

@@ -29,6 +29,9 @@ static const struct {
     [TIDINGS_KEY_REUSED] = {422, "This Idempotency-Key was used for another request."},
     [TIDINGS_UNCERTAIN] = {503, "Whether it was done is not known. Ask again with the same key."},
     [TIDINGS_CLOSED] = {503, "The server is stopping."},
+    [TIDINGS_UNREACHABLE] = {503, "A part of the storage cannot be reached. Try again later."},
+    [TIDINGS_TIMEOUT] = {503, "It took too long. Try again later."},
+    [TIDINGS_UNSUPPORTED] = {501, "This server's engine does not do that."},
 };
 
 /* What every problem has; the caller adds more and ends the object. */

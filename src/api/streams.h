@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The streams of those online. Each loop has its own, by user. When something changes what a user
- * would see, every loop is told; it looks up which of its users are concerned, a bounded number in a
- * turn, counts their badges or notifications anew and sends what changed. Nothing is polled, and a stream with nothing to hear costs nothing
- * but its memory.
+ * The streams of those online. Each loop has its own, by user. What they are told comes ready from the teller (teller.h):
+ * here it is looked up who is connected, a bounded number of users in a turn of the loop, and sent. A stream with
+ * nothing to hear costs nothing but its memory.
  */
 #ifndef API_STREAMS_H
 #define API_STREAMS_H
@@ -12,6 +11,7 @@
 
 struct api;
 struct exchange;
+struct parcel;
 struct streams;
 
 struct streams *streams_new(struct api *api, unsigned loop_index);
@@ -20,7 +20,11 @@ void streams_free(struct streams *streams);
 /* GET /v1/stream */
 void streams_open(struct exchange *ex);
 
-/* After an operation has changed something: tells all loops. Any thread. */
-void streams_tell(struct api *api, const struct exchange *ex);
+/* Takes over one hold of the parcel. Waits while the loop has too many of them; after streams_stop it waits no more. The
+ * teller's thread. */
+void streams_deliver(struct streams *streams, struct parcel *parcel);
+
+/* Nobody takes parcels any more. */
+void streams_stop(struct streams *streams);
 
 #endif

@@ -156,15 +156,10 @@ static void print_numbers(const struct tidings_answer *answer, struct buf *to)
 }
 
 /* The totals are the engine's, so they go on after a restart. */
-void webhook_metrics(struct api *api, struct buf *to)
+void webhook_metrics(const struct tidings_answer *answer, struct buf *to)
 {
-    struct tidings_answer answer;
-    struct tidings_op op = {
-        .kind = TIDINGS_OP_WEBHOOKS, .role = TIDINGS_ROLE_SERVICE, .user_id = 1};
-    tidings_answer_init(&answer);
-    if (!tidings_run(api->config.tidings, &op, &answer) && answer.u.webhooks.n) {
-        print_states(&answer, to);
-        print_numbers(&answer, to);
-    }
-    tidings_answer_release(&answer);
+    if (answer->err || !answer->u.webhooks.n)
+        return;
+    print_states(answer, to);
+    print_numbers(answer, to);
 }

@@ -57,6 +57,18 @@ static const char *check_users(const struct tidings_op *op, const struct tidings
     return check_page(&op->u.users.page, settings);
 }
 
+static const char *check_many(const struct tidings_op *op, const struct tidings_settings *settings)
+{
+    const uint64_t *ids = op->u.many.user_ids;
+    size_t n = op->u.many.n_user_ids;
+    if (!ids || n == 0 || n > settings->many_max)
+        return "user_ids";
+    for (size_t i = 0; i < n; i++)
+        if (!is_id(ids[i]))
+            return "user_ids";
+    return NULL;
+}
+
 static const char *check_among(const struct tidings_op *op)
 {
     const uint64_t *ids = op->u.among.user_ids;
@@ -338,6 +350,8 @@ static const char *check_args(const struct tidings_op *op, const struct tidings_
     case TIDINGS_OP_FANS_AMONG:
     case TIDINGS_OP_SUBSCRIBERS_AMONG:
         return check_among(op);
+    case TIDINGS_OP_BADGES:
+        return check_many(op, settings);
     case TIDINGS_OP_COUNTERS:
     case TIDINGS_OP_PROFILE:
         return is_id(op->u.user.user_id) ? NULL : "user_id";

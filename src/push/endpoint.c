@@ -114,8 +114,10 @@ static bool look_at_page(struct endpoint *endpoint)
     for (size_t i = 0; ok && i < answer.u.events.n && !endpoint->has_event; i++) {
         endpoint->event = answer.u.events.rows[i];
         endpoint->has_event = tidings_event_tag(&endpoint->event, endpoint->tag);
-        endpoint->scanned = endpoint->event.event_id - endpoint->has_event;
-        endpoint->skipped += !endpoint->has_event;
+        if (endpoint->has_event)
+            break; /* the position stays that of the event before, until this one is told */
+        endpoint->scanned = endpoint->event.event_id;
+        endpoint->skipped++;
     }
     if (ok && !answer.u.events.n)
         endpoint->look = false;

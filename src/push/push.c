@@ -9,18 +9,38 @@
 #include "base/thread.h"
 #include "push/endpoint.h"
 
-/* How long an event may wait to be noticed: asking whether there is one costs next to nothing. */
-enum { TICK_MS = 50, ACTING_USER = 1 };
+/* How long events that are not for webhooks wait to be passed by, and how often what failed is tried again. */
+enum { TICK_MS = 1000, ACTING_USER = 1 };
 
 struct push {
+    struct tidings_watcher watcher;
     struct push_shared shared;
     pthread_t thread;
     _Atomic bool stopping;
-    bool listed; /* the webhooks, since the last failure to do so */
+    _Atomic bool changed;  /* the webhooks may be others than when they were last listed */
+    _Atomic bool happened; /* there are events that endpoints have not seen */
     bool failing;
-    uint64_t newest; /* of the engine's ids, when they were last listed */
     struct endpoint *endpoints;
 };
+
+/* ---- What has happened ---------------------------------------------------------------------- */
+
+/* On the engine's thread. Events without a tag do not wake ours. */
+static void heed(struct tidings_watcher *watcher, const struct tidings_event *events, size_t n)
+{
+    struct push *push = (struct push *)watcher;
+    char tag[TIDINGS_TAG_MAX];
+    bool wake = !n, changed = !n;
+    for (size_t i = 0; i < n; i++) {
+        changed |= events[i].type == TIDINGS_EVENT_WEBHOOK_CHANGED;
+        wake |= tidings_event_tag(&events[i], tag);
+    }
+    atomic_store(&push->happened, true);
+    if (changed)
+        atomic_store(&push->changed, true);
+    if (wake || changed)
+        curl_multi_wakeup(push->shared.multi);
+}
 
 /* ---- Which webhooks there are --------------------------------------------------------------- */
 
@@ -46,7 +66,6 @@ static void take_webhook(struct push *push, const struct tidings_webhook *webhoo
         push->endpoints = endpoint;
     }
     endpoint->listed = true;
-    endpoint->look = true;
 }
 
 /* Those that are gone, off or set anew; what the engine still has of them comes back first. */
@@ -66,24 +85,22 @@ static void drop_unlisted(struct push *push)
     }
 }
 
-/* Whatever changes in the engine takes an id: if there is no new one, nothing is new. */
+/* If they have changed, or could not be listed the last time. */
 static void list_webhooks(struct push *push)
 {
-    struct tidings_stats stats;
     struct tidings_answer answer;
     struct tidings_op op = {
         .kind = TIDINGS_OP_WEBHOOKS, .role = TIDINGS_ROLE_SERVICE, .user_id = ACTING_USER};
-    tidings_stats(push->shared.config.tidings, &stats);
-    if (push->listed && stats.newest_id == push->newest)
+    if (!atomic_exchange(&push->changed, false))
         return;
     tidings_answer_init(&answer);
     enum tidings_err err = tidings_run(push->shared.config.tidings, &op, &answer);
     if (err && !push->failing)
         log_message(LOG_ERROR, "the webhooks cannot be listed: %s", tidings_err_code(err));
     push->failing = err;
-    push->listed = !err;
-    if (!err) {
-        push->newest = stats.newest_id;
+    if (err) {
+        atomic_store(&push->changed, true);
+    } else {
         for (struct endpoint *endpoint = push->endpoints; endpoint; endpoint = endpoint->next)
             endpoint->listed = false;
         for (size_t i = 0; i < answer.u.webhooks.n; i++)
@@ -141,8 +158,11 @@ static void *push_main(void *arg)
         int64_t wait = TICK_MS;
         list_webhooks(push);
         drop_unlisted(push);
-        for (struct endpoint *endpoint = push->endpoints; endpoint; endpoint = endpoint->next)
+        bool look = atomic_exchange(&push->happened, false);
+        for (struct endpoint *endpoint = push->endpoints; endpoint; endpoint = endpoint->next) {
+            endpoint->look |= look;
             wait = endpoint_step(endpoint, wait);
+        }
         curl_multi_perform(push->shared.multi, &running);
         take_outcomes(push);
         curl_multi_poll(push->shared.multi, NULL, 0, (int)wait, NULL);
@@ -161,8 +181,12 @@ struct push *push_start(const struct push_config *config)
     push->shared.config = *config;
     push->shared.multi = curl_multi_init();
     pthread_mutex_init(&push->shared.mutex, NULL);
-    if (push->shared.multi && !pthread_create(&push->thread, NULL, push_main, push))
+    push->watcher.tell = heed;
+    atomic_init(&push->changed, true);
+    if (push->shared.multi && !pthread_create(&push->thread, NULL, push_main, push)) {
+        tidings_watch(config->tidings, &push->watcher);
         return push;
+    }
     curl_multi_cleanup(push->shared.multi);
     pthread_mutex_destroy(&push->shared.mutex);
     free(push);
@@ -173,6 +197,7 @@ void push_stop(struct push *push)
 {
     if (!push)
         return;
+    tidings_unwatch(push->shared.config.tidings, &push->watcher);
     atomic_store(&push->stopping, true);
     curl_multi_wakeup(push->shared.multi);
     pthread_join(push->thread, NULL);

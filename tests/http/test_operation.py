@@ -67,7 +67,7 @@ def thread_names(server):
 
 def test_every_thread_has_a_name(make_server):
     server = make_server(settings={"threads": 3})
-    expected = sorted(["tidings", "writer", "keeper", "push", "http-0", "http-1", "http-2"])
+    expected = sorted(["tidings", "writer", "keeper", "push", "teller", "http-0", "http-1", "http-2"])
     wait_until(lambda: set(expected) <= set(thread_names(server)), "names")
     if not SANITIZED:  # which has a thread of its own, with the program's name
         assert thread_names(server) == expected

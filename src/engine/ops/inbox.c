@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "domain/ids.h"
+#include "domain/permit.h"
 #include "engine/inbox/merge.h"
 #include "engine/ops/halves.h"
 #include "engine/ops/marks.h"
@@ -186,6 +187,23 @@ enum tidings_err answer_badge(struct view *view, struct reply *reply)
 {
     reply->answer->u.badge.total = inbox_badge(view, reply->op->user_id);
     reply->answer->u.badge.as_of = view->rows->moment(view);
+    return TIDINGS_OK;
+}
+
+enum tidings_err answer_badges(struct view *view, struct reply *reply)
+{
+    const struct tidings_op *op = reply->op;
+    size_t n = op->u.many.n_user_ids;
+    if (!permits_service(op))
+        return TIDINGS_FORBIDDEN;
+    uint64_t *totals = view_array(view, reply->arena, n, sizeof *totals);
+    for (size_t i = 0; totals && i < n; i++) {
+        totals[i] = inbox_badge(view, op->u.many.user_ids[i]);
+        arena_clear(view->scratch); /* near and warm for the next one */
+    }
+    reply->answer->u.badges.totals = totals;
+    reply->answer->u.badges.n = n;
+    reply->answer->u.badges.as_of = view->rows->moment(view);
     return TIDINGS_OK;
 }
 

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* What streams are told, as server-sent events. Each is appended to the buffer whole. */
+#ifndef API_MESSAGES_H
+#define API_MESSAGES_H
+
+#include "base/buf.h"
+#include "tidings.h"
+
+/* No id if it is 0. Only posts have ids of their own, since a client that comes back is told of the posts behind the last
+ * id it saw: a badge may be counted before an older post is told of. */
+void message_badge(struct buf *to, uint64_t total, uint64_t id);
+
+/* What there is to say of a post. */
+struct message_post {
+    uint64_t id;
+    uint64_t author_id;
+    struct tidings_text author_name;
+    enum tidings_post_kind kind;
+    struct tidings_text title;
+    int64_t created_at;
+};
+void message_post(struct buf *to, const struct message_post *post);
+
+/* The notification, and how many are unread after it. */
+void message_notification(struct buf *to, const struct tidings_notification *notification,
+                          uint64_t unread);
+
+/* How many notifications are unread. */
+void message_unread(struct buf *to, uint64_t unread);
+
+#endif
