@@ -346,11 +346,19 @@ static void replay_notifications(struct teller *teller, const struct greeting *g
     }
 }
 
-/* The newest post that was delivered to the user, so that a client has an id to come back with; 1 if there is none. */
-static uint64_t newest_post(struct teller *teller, uint64_t user)
+/* The newest post or scene that was delivered to the user, so that a client has an id to come back with; 1 if there is
+ * none. */
+static uint64_t newest_delivered(struct teller *teller, uint64_t user)
 {
-    struct tidings_op op = {.kind = TIDINGS_OP_INBOX, .user_id = user, .u.feed.page.limit = 1};
-    return ask(teller, op) && teller->answer.u.feed.n ? teller->answer.u.feed.rows[0].post_id : 1;
+    struct tidings_op inbox = {.kind = TIDINGS_OP_INBOX, .user_id = user, .u.feed.page.limit = 1};
+    struct tidings_op bell = {.kind = TIDINGS_OP_NOTIFICATIONS, .user_id = user, .u.page.limit = 1};
+    uint64_t newest = 1;
+    if (ask(teller, inbox) && teller->answer.u.feed.n)
+        newest = teller->answer.u.feed.rows[0].post_id;
+    if (ask(teller, bell) && teller->answer.u.notifications.n &&
+        teller->answer.u.notifications.rows[0].id > newest)
+        newest = teller->answer.u.notifications.rows[0].id;
+    return newest;
 }
 
 static void greet(struct teller *teller, const struct greeting *greeting)
@@ -364,7 +372,7 @@ static void greet(struct teller *teller, const struct greeting *greeting)
         replay_posts(teller, greeting, &parcel->text);
         replay_notifications(teller, greeting, &parcel->text);
     } else {
-        id = newest_post(teller, greeting->user);
+        id = newest_delivered(teller, greeting->user);
     }
     struct told *told = &parcel->told[0];
     *told = (struct told){.user = greeting->user,
