@@ -65,8 +65,8 @@ render_fn render_reading_set, render_reading;
 
 /* subscription.c */
 prepare_fn prepare_subscribe, prepare_unsubscribe, prepare_subscriptions, prepare_subscribers,
-    prepare_settings, prepare_settings_set;
-render_fn render_subscription, render_subscriptions, render_subscribers, render_settings;
+    prepare_preferences, prepare_preferences_set;
+render_fn render_subscription, render_subscriptions, render_subscribers, render_preferences;
 
 /* notification.c */
 prepare_fn prepare_notifications, prepare_notifications_mark;

@@ -89,8 +89,8 @@ const struct route routes[] = {
 
     {GET,    "/v1/notifications",                   "listNotifications", USER, 200,    prepare_notifications,        render_notifications,       NULL},
     {POST,   "/v1/notifications/mark-read",         "markNotifications", USER, 200,    prepare_notifications_mark,   render_notifications_mark,  NULL},
-    {GET,    "/v1/settings",                        "getSettings",       USER, 200,    prepare_settings,       render_settings,      NULL},
-    {PUT,    "/v1/settings",                        "setSettings",       USER, 200,    prepare_settings_set,   render_settings,      NULL},
+    {GET,    "/v1/settings",                        "getSettings",       USER, 200,    prepare_preferences,       render_preferences,      NULL},
+    {PUT,    "/v1/settings",                        "setSettings",       USER, 200,    prepare_preferences_set,   render_preferences,      NULL},
 
     {GET,    "/v1/stream",                  "stream",         USER, 200, NULL,                   NULL,               streams_open},
     {GET,    "/v1/events",                  "listEvents",     SERVICE, 200, prepare_events,      render_events,      NULL},

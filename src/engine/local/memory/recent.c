@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/local/rows/rows.h"
+#include "engine/inbox/tie.h"
+#include "engine/local/memory/view.h"
 
 /* Powers of two. A lock is held for a microsecond, and a bin takes 16 bytes. */
 enum { SHARDS = 64, BINS = 2048 };

@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "engine/local/rows/keys.h"
 #include "engine/local/storage/redo.h"
 
 enum {
@@ -32,6 +31,9 @@ enum {
 #define MAP_SPARE  ((uint64_t)64 << 20)
 #define ROOM_LEAST ((uint64_t)1 << 20)
 #define ROOM_MOST  ((uint64_t)64 << 20)
+
+/* In TABLE_META: the newest batch in the file. */
+static const struct key applied_key = {7, "applied"};
 
 /* One record of the log; see also the writer's batches. */
 #define CHANGES_MAX ((size_t)1 << 30)
@@ -182,7 +184,7 @@ static int take_room(struct kv *kv, uint64_t upto)
 static enum tidings_err read_applied(struct kv *kv)
 {
     struct kv_txn txn;
-    struct key key = key_meta("applied");
+    struct key key = applied_key;
     struct bytes value;
     enum tidings_err err = kv_begin(kv, &txn);
     if (err)
@@ -345,7 +347,7 @@ static void put_row(struct kv_txn *txn, enum table table, const struct key *key,
 static void put_applied(struct kv_txn *txn, uint64_t number)
 {
     uint8_t bytes[APPLIED_BYTES];
-    struct key key = key_meta("applied");
+    struct key key = applied_key;
     put_u64(bytes, number);
     put_row(txn, TABLE_META, &key, bytes, sizeof bytes);
 }

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* What a view of the local engine has: LMDB's transaction, and what is in memory beside it. */
+#ifndef LOCAL_VIEW_H
+#define LOCAL_VIEW_H
+
+#include "engine/local/memory/heads.h"
+#include "engine/local/storage/kv.h"
+#include "engine/view.h"
+
+struct recent;
+
+/* A view of the local engine: a snapshot, or the writer's transaction. */
+struct local_view {
+    struct view view;
+    struct kv_txn *txn;
+    struct heads *heads;
+    struct recent *recent; /* NULL: only what is in the table counts */
+    uint64_t version;      /* of the heads */
+    uint64_t age;          /* of the recent pairs */
+    uint64_t last_id;      /* the newest id given out */
+    uint64_t before;       /* writer: the newest id when this operation began */
+    bool spent;            /* writer: an event has taken the operation's own id */
+};
+
+static inline struct local_view *local_of(const struct view *view)
+{
+    return (struct local_view *)(uintptr_t)view;
+}
+
+static inline struct kv_txn *txn_of(const struct view *view)
+{
+    return local_of(view)->txn;
+}
+
+#endif
