@@ -2,6 +2,7 @@
 #include "world.h"
 
 #include "invariants.h"
+#include "recording.h"
 #include "support/engine.h"
 
 #include <inttypes.h>
@@ -74,20 +75,6 @@ void seat_init(struct seat *seat, struct world *world, unsigned kind, unsigned n
 void seat_release(struct seat *seat)
 {
     tidings_answer_release(&seat->answer);
-}
-
-const char *op_name(enum tidings_op_kind kind)
-{
-    switch (kind) {
-#define X(name, lower, writes, args, answer) \
-    case TIDINGS_OP_##name:                  \
-        return #name;
-        TIDINGS_OPS(X)
-#undef X
-    case TIDINGS_OP_COUNT:
-        break;
-    }
-    return "?";
 }
 
 struct tidings_op op_of(enum tidings_op_kind kind, uint64_t viewer)

@@ -84,7 +84,6 @@ void seat_release(struct seat *seat);
 bool ask(struct seat *seat, const struct tidings_op *op);
 
 struct tidings_op op_of(enum tidings_op_kind kind, uint64_t viewer);
-const char *op_name(enum tidings_op_kind kind);
 
 /*
  * Pages through a list with random limits and checks that it goes strictly downwards across pages.

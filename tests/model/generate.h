@@ -37,7 +37,7 @@ struct generator_list {
     uint32_t number; /* 0 before the first */
 };
 
-/* A client that asks for what changed: see run_story.h. */
+/* A client that asks for what changed: see run.h. */
 struct generator_client {
     uint64_t user_id;
     uint32_t number; /* 0 before the first */
@@ -80,9 +80,6 @@ struct step *generator_last(struct generator *g);
 
 /* ---- Parts of the generator ---------------------------------------------------------------- */
 
-/* generate_mood.c: the next operation, by the mood. */
-enum tidings_op_kind generate_kind(struct generator *g);
-
 /* generate_world.c: the recording's settings and users. */
 void generate_settings(struct generator *g);
 void generate_users(struct generator *g, size_t users);
@@ -90,19 +87,47 @@ void generate_users(struct generator *g, size_t users);
  * never. */
 void generate_rules(struct generator *g, struct tidings_settings *settings);
 
-/* generate.c: a user, some more often than others. */
+/* A user, some more often than others; one of those who publish; anybody at random; somebody to follow, look at, ask
+ * about, now and then one that nobody has ever heard of. */
 uint64_t some_user(struct generator *g);
-/* A post as the viewer might meet it: mostly a late one; any at all, or one in their inbox. */
-struct ref some_post(struct generator *g, struct run *run, uint64_t viewer, bool any);
+uint64_t some_author(struct generator *g);
+uint64_t any_user(struct generator *g);
+uint64_t some_target(struct generator *g, uint64_t viewer);
 /* An `as_of`: one that was kept, or a fresh one. */
 struct ref some_token(struct generator *g);
-/* A page: of a list under way, whose arguments it then takes, or the first of a new one. */
-void page_arguments(struct generator *g, struct step *step);
+/* A post as the viewer might meet it: mostly a late one; any at all, or one in their inbox. */
+struct ref some_post(struct generator *g, struct run *run, uint64_t viewer, bool any);
+/* The post or the comment that is talked about, or another. */
+struct ref some_topic(struct generator *g, struct run *run, uint64_t viewer);
+struct ref some_comment(struct generator *g, const struct run *run);
+/* What to react to: the target, and in step->post its name. */
+void aim_target(struct generator *g, struct run *run, struct step *step,
+                enum tidings_target *target);
+/* A story's index among the posts, n_posts if there is none; a scene's index, n_scenes if there is none, of any story or
+ * of this one. And their names, now and then those of what is none. */
+size_t some_story(struct generator *g, const struct model *model);
+size_t some_scene(struct generator *g, const struct model *model);
+size_t scene_of(struct generator *g, const struct model *model, uint64_t story_id);
+struct ref story_ref(struct generator *g, const struct run *run, size_t story);
+struct ref scene_ref(struct generator *g, const struct run *run, size_t scene);
 
-/* generate_interact.c: the arguments of what reacts, comments, and lists that. */
-void generate_interaction(struct generator *g, struct run *run, struct step *step);
-/* Closing and opening; now and then with other rules. */
-void generate_reopening(struct generator *g, const struct run *run, struct step *step);
+/* Arguments: a page of a list under way, whose arguments it then takes, or the first of a new one; users in order, for
+ * u.among; a user; a post. */
+void page_arguments(struct generator *g, struct run *run, struct step *step);
+void among_arguments(struct generator *g, struct run *run, struct step *step);
+void user_arguments(struct generator *g, struct run *run, struct step *step);
+void post_arguments(struct generator *g, struct run *run, struct step *step);
+/* scene_steps.c: those of scenes, and mistakes in them. */
+void scene_publish_arguments(struct generator *g, struct run *run, struct step *step);
+void scene_edit_arguments(struct generator *g, struct run *run, struct step *step);
+void scene_arguments(struct generator *g, struct run *run, struct step *step);
+void scenes_arguments(struct generator *g, struct run *run, struct step *step);
+void bad_scene(struct generator *g, struct step *step);
+void bad_scene_id(struct generator *g, struct step *step);
+
+/* To a moment when something is just about to change, or just has, if that is soon; or to when a token comes back. */
+void aim_clock(struct generator *g, int64_t moment_ms);
+void aim_at_token(struct generator *g, int64_t full_at, uint64_t burst, uint64_t refill_ms);
 
 /* generate_text.c: texts of so many characters, and of at most so many bytes. */
 struct tidings_text generate_characters(struct generator *g, uint64_t characters);
@@ -116,19 +141,19 @@ struct tidings_text generate_comment(struct generator *g);
 /* One that is over its limit (`most` characters or bytes), or no UTF-8, or holds a NUL. */
 struct tidings_text generate_bad_text(struct generator *g, uint64_t most);
 
-/* generate.c: which page of a list; and users in order, for u.among. */
-void page_arguments(struct generator *g, struct step *step);
-void among_arguments(struct generator *g, struct step *step);
-
-/* generate_story.c: the arguments of operations on stories, and one of them made wrong. */
-void generate_story(struct generator *g, struct run *run, struct step *step);
-void generate_story_mistake(struct generator *g, struct step *step);
-
 /* generate_bad.c: makes an argument of the step wrong. */
 void generate_mistake(struct generator *g, struct step *step);
 uint64_t generate_bad_id(struct generator *g);
 uint64_t generate_too_great(struct generator *g);
+void generate_bad_texts(struct generator *g, struct tidings_text *a, uint64_t a_most,
+                        struct tidings_text *b, uint64_t b_most);
+/* Mistakes that several operations share: in a page, a user, what step->post names, a page of a story's list, what to
+ * mark, what to react to. */
 void generate_bad_page(struct generator *g, struct step *step);
+void generate_bad_user(struct generator *g, struct step *step);
+void generate_bad_post(struct generator *g, struct step *step);
+void generate_bad_story_page(struct generator *g, struct step *step);
 void generate_bad_mark(struct generator *g, struct step *step);
+void generate_bad_reaction(struct generator *g, struct step *step);
 
 #endif

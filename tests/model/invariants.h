@@ -19,4 +19,23 @@ const struct tidings_moment *answer_as_of(enum tidings_op_kind kind,
 /* Is there anything in the token? */
 bool moment_is_given(const struct tidings_moment *moment);
 
+/* ---- What the rows' invariants are made of ------------------------------------------------------ */
+
+struct check {
+    const struct tidings_settings *settings;
+    const struct tidings_op *op;
+    struct report *report;
+    bool failed;
+};
+
+/* Says what must be true, and does not say it of the rows after the first that breaks it. */
+void require(struct check *check, bool truth, const char *what, size_t row);
+void require_text(struct check *check, struct tidings_text text, const char *what, size_t row);
+void require_page(struct check *check, const struct tidings_page *page, size_t n,
+                  struct tidings_cursor next);
+/* Users, newest first. */
+void hold_users(struct check *check, const struct tidings_answer *answer);
+/* Terms of a post's score. */
+void hold_post_counts(struct check *check, const struct tidings_counts *counts, size_t i);
+
 #endif

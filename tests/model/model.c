@@ -2,6 +2,9 @@
 /* The model's tables and the frame around each operation; see model.h. */
 #include "model.h"
 
+#include "ops.h"
+#include "render.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,25 +31,28 @@ void *model_room(void *old, size_t n, size_t size)
     return p;
 }
 
-struct tidings_text model_copy(struct tidings_text text)
-{
-    char *p = model_room(NULL, text.n + 1, 1);
-
-    if (text.n > 0)
-        memcpy(p, text.p, text.n);
-    p[text.n] = '\0';
-    return (struct tidings_text){p, text.n};
-}
-
-void model_drop(struct tidings_text text)
-{
-    free((void *)(uintptr_t)text.p);
-}
-
 void model_init(struct model *model, const struct tidings_settings *settings)
 {
     memset(model, 0, sizeof *model);
     model->settings = *settings;
+}
+
+static void release_stories(struct model_stories *stories)
+{
+    for (size_t i = 0; i < stories->n_scenes; i++) {
+        model_drop(stories->scenes[i].title);
+        model_drop_messages(&stories->scenes[i]);
+        free(stories->scenes[i].given);
+    }
+    for (size_t i = 0; i < stories->n_readers; i++) {
+        free(stories->readers[i].visits);
+        free(stories->readers[i].marks);
+        free(stories->readers[i].changes);
+        free(stories->readers[i].told);
+    }
+    free(stories->scenes);
+    free(stories->subscriptions);
+    free(stories->readers);
 }
 
 void model_release(struct model *model)
@@ -71,7 +77,7 @@ void model_release(struct model *model)
     free(model->comments);
     for (size_t i = 0; i < model->n_onces; i++)
         model_drop(model->onces[i].stored);
-    model_story_release(&model->stories);
+    release_stories(&model->stories);
     free(model->onces);
     free(model->users);
     free(model->follows);
@@ -97,81 +103,11 @@ void model_answer_release(struct model_answer *answer)
     free(answer->reacted_rows);
     free(answer->comment_rows);
     free(answer->hot_rows);
-    model_story_answer_release(&answer->story);
+    free(answer->story.scenes);
+    free(answer->story.readings);
+    free(answer->story.subscriptions);
+    free(answer->story.notifications);
     model_answer_init(answer);
-}
-
-struct model_user *model_user(struct model *model, uint64_t id)
-{
-    struct model_user *user;
-
-    for (size_t i = 0; i < model->n_users; i++) {
-        if (model->users[i]->id == id)
-            return model->users[i];
-    }
-    user = model_room(NULL, 1, sizeof *user);
-    memset(user, 0, sizeof *user);
-    user->id = id;
-    user->name = model_copy((struct tidings_text){"", 0});
-    user->avatar = model_copy((struct tidings_text){"", 0});
-    user->cells = model_room(NULL, model->posts_room, sizeof *user->cells);
-    memset(user->cells, 0, model->posts_room * sizeof *user->cells);
-    model->users = model_room(model->users, model->n_users + 1, sizeof *model->users);
-    model->users[model->n_users++] = user;
-    return user;
-}
-
-struct model_post *model_post(const struct model *model, uint64_t id)
-{
-    for (size_t i = 0; i < model->n_posts; i++) {
-        if (model->posts[i].id == id)
-            return &model->posts[i];
-    }
-    return NULL;
-}
-
-struct model_cell *model_cell(const struct model *model, const struct model_user *user,
-                              const struct model_post *post)
-{
-    return &user->cells[post - model->posts];
-}
-
-bool model_follows(const struct model *model, uint64_t fan, uint64_t author)
-{
-    for (size_t i = 0; i < model->n_follows; i++) {
-        if (model->follows[i].fan == fan && model->follows[i].author == author)
-            return true;
-    }
-    return false;
-}
-
-uint64_t model_unread(const struct model *model, const struct model_user *user, uint64_t author_id)
-{
-    uint64_t n = 0;
-
-    for (size_t i = 0; i < model->n_posts; i++) {
-        if (author_id != 0 && model->posts[i].author_id != author_id)
-            continue;
-        if (user->cells[i].delivered && !user->cells[i].is_read && !model->posts[i].deleted)
-            n++;
-    }
-    return n;
-}
-
-void model_show_post(struct model *model, const struct model_post *post, uint64_t viewer,
-                     struct tidings_post *shown)
-{
-    shown->id = post->id;
-    shown->author_id = post->author_id;
-    shown->author_name = model_user(model, post->author_id)->name;
-    shown->kind = post->kind;
-    shown->title = post->title;
-    shown->body = post->body;
-    shown->created_at = post->created_at;
-    shown->edited_at = post->edited_at;
-    shown->counts = model_post_counts(model, post);
-    shown->liked = model_has_reaction(&post->reactions, viewer, TIDINGS_LIKE);
-    shown->faved = model_has_reaction(&post->reactions, viewer, TIDINGS_FAV);
 }
 
 struct model_moment model_now(const struct model *model)
@@ -183,6 +119,72 @@ size_t model_page_limit(const struct model *model, const struct tidings_page *pa
 {
     return page->limit != 0 ? page->limit : (size_t)model->settings.page_default;
 }
+
+/* ---- Arguments --------------------------------------------------------------------------------- */
+
+bool model_id_ok(uint64_t id)
+{
+    return id >= 1 && id <= TIDINGS_ID_MAX;
+}
+
+const char *model_check_page(const struct model *model, const struct tidings_page *page)
+{
+    if (page->limit > model->settings.page_max)
+        return "limit";
+    if (page->after.a > TIDINGS_ID_MAX || page->after.b > TIDINGS_ID_MAX)
+        return "cursor";
+    return NULL;
+}
+
+const char *model_check_own_page(const struct model *model, const struct model_call *call)
+{
+    return model_check_page(model, &call->op->u.page);
+}
+
+const char *model_check_arguments(const struct model *model, const struct model_call *call)
+{
+    const struct tidings_op *op = call->op;
+    const struct op_row *row = op_row(op->kind);
+
+    if (row == NULL)
+        return "op";
+    if (!model_id_ok(op->user_id))
+        return "viewer";
+    if (op->role != TIDINGS_ROLE_USER && op->role != TIDINGS_ROLE_SERVICE &&
+        op->role != TIDINGS_ROLE_ADMIN)
+        return "role";
+    return row->check != NULL ? row->check(model, call) : NULL;
+}
+
+/* ---- Buckets ----------------------------------------------------------------------------------- */
+
+bool model_bucket_has(const struct model_bucket *bucket, const struct tidings_op *op, int64_t t,
+                      struct model_answer *answer)
+{
+    int64_t most = bucket->burst * bucket->refill_ms;
+    int64_t full_at = *bucket->full_at;
+
+    if (op->role != TIDINGS_ROLE_USER)
+        return true;
+    if (full_at < t)
+        full_at = t;
+    if (full_at + bucket->refill_ms - t <= most)
+        return true;
+    answer->err = TIDINGS_RATE_LIMITED;
+    answer->retry_after_ms = full_at + bucket->refill_ms - t - most;
+    return false;
+}
+
+void model_bucket_take(const struct model_bucket *bucket, const struct tidings_op *op, int64_t t)
+{
+    if (op->role != TIDINGS_ROLE_USER)
+        return;
+    if (*bucket->full_at < t)
+        *bucket->full_at = t;
+    *bucket->full_at += bucket->refill_ms;
+}
+
+/* ---- Operations -------------------------------------------------------------------------------- */
 
 /* What was remembered under the operation's key, or NULL. */
 static const struct model_once *find_once(const struct model *model, const struct tidings_op *op,
@@ -216,17 +218,17 @@ static void add_once(struct model *model, const struct tidings_op *op, int64_t t
 }
 
 /* True if the operation counts as a write made at `t`. */
-static bool write_once(struct model *model, const struct model_call *call, int64_t t,
+static bool write_once(struct model *model, const struct model_call *call,
                        struct model_answer *answer)
 {
     const struct tidings_op *op = call->op;
-    const struct model_once *once = find_once(model, op, t);
+    const struct model_once *once = find_once(model, op, call->t);
     bool wrote;
 
     if (once == NULL) {
-        wrote = model_write(model, call, t, answer);
+        wrote = op_row(op->kind)->write(model, call, answer);
         if (answer->err == TIDINGS_OK)
-            add_once(model, op, t, answer);
+            add_once(model, op, call->t, answer);
         return wrote || answer->err == TIDINGS_OK;
     }
     if (memcmp(once->fingerprint, op->once->fingerprint, sizeof once->fingerprint) != 0)
@@ -236,23 +238,23 @@ static bool write_once(struct model *model, const struct model_call *call, int64
     return answer->err == TIDINGS_OK;
 }
 
-void model_run(struct model *model, const struct model_call *call, struct model_answer *answer)
+void model_run(struct model *model, const struct model_call *asked, struct model_answer *answer)
 {
-    int64_t t = call->now_ms;
+    struct model_call call = *asked;
+    const struct op_row *row = op_row(call.op->kind);
 
     model_answer_release(answer);
-    answer->field = model_check_arguments(model, call);
+    answer->field = model_check_arguments(model, &call);
     if (answer->field != NULL) {
         answer->err = TIDINGS_INVALID;
         return;
     }
     /* Time never runs backwards, whatever the clock does. */
-    if (t < model->newest_write_ms)
-        t = model->newest_write_ms;
+    call.t = call.now_ms < model->newest_write_ms ? model->newest_write_ms : call.now_ms;
     model->turn++;
-    if (!model_op_writes(call->op->kind))
-        model_read(model, call, t, answer);
-    else if (call->op->once != NULL ? write_once(model, call, t, answer)
-                                    : model_write(model, call, t, answer))
-        model->newest_write_ms = t;
+    if (row->read != NULL)
+        row->read(model, &call, answer);
+    else if (call.op->once != NULL ? write_once(model, &call, answer)
+                                   : row->write(model, &call, answer))
+        model->newest_write_ms = call.t;
 }

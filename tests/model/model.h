@@ -16,7 +16,6 @@
 #ifndef TIDINGS_TESTS_MODEL_H
 #define TIDINGS_TESTS_MODEL_H
 
-#include "model_story.h"
 #include "tidings.h"
 
 /* What one user has to do with one post. */
@@ -88,6 +87,94 @@ struct model_post {
     size_t n_comments;
 };
 
+/* ---- Stories: nothing is derived here either before it is asked for: all positions that devices ever sent are kept, and
+ * so is everybody who was told of a scene. */
+
+struct model_scene {
+    uint64_t id;
+    uint64_t story_id;
+    uint64_t author_id;
+    uint32_t number;
+    struct tidings_text title;
+    struct tidings_message *messages;
+    size_t n_messages;
+    uint64_t *given; /* the ids of all messages it ever had */
+    size_t n_given;
+    int64_t created_at;
+    int64_t edited_at;
+    bool deleted;
+};
+
+struct model_subscription {
+    uint64_t user_id;
+    uint64_t story_id;
+    int64_t since;
+    uint64_t turn; /* the operation that made it */
+};
+
+/* A position that a device sent; its time is not ahead of the server's at that moment. */
+struct model_visit {
+    uint64_t story_id;
+    uint64_t scene_id; /* 0: entered, not read on */
+    uint64_t message_id;
+    int64_t at;
+};
+
+/* What was sent up to that time is void: of one story, or of all if story_id is 0. */
+struct model_mark {
+    uint64_t story_id;
+    int64_t at;
+};
+
+/* When what is shown of a story last changed. */
+struct model_change {
+    uint64_t story_id;
+    uint64_t turn;
+};
+
+/* A scene that the reader was told of. */
+struct model_told {
+    size_t scene; /* its index */
+    bool is_read;
+};
+
+struct model_reader {
+    uint64_t user_id;
+    bool quiet; /* story_updates is off */
+    struct model_visit *visits;
+    size_t n_visits;
+    struct model_mark *marks;
+    size_t n_marks;
+    struct model_change *changes;
+    size_t n_changes;
+    struct model_told *told; /* in the order of publishing */
+    size_t n_told;
+};
+
+struct model_stories {
+    struct model_scene *scenes; /* in the order of publishing */
+    size_t n_scenes;
+    struct model_subscription *subscriptions; /* in force, oldest first */
+    size_t n_subscriptions;
+    struct model_reader *readers;
+    size_t n_readers;
+};
+
+/* Part of an answer. The one list that an operation answers with has model_answer.n rows. */
+struct model_story_answer {
+    struct tidings_scene scene;
+    struct tidings_scene *scenes;
+    struct tidings_reading reading;
+    struct tidings_reading *readings; /* with `delta` all there are, in no particular order */
+    bool subscribed;
+    struct tidings_subscription_row *subscriptions;
+    bool story_updates;
+    struct tidings_notification *notifications;
+    uint64_t unread;
+};
+
+/* ---- All of it ------------------------------------------------------------------------------ */
+
 /* An operation that asked to be made once, and what it was answered. */
 struct model_once {
     uint64_t user_id;
@@ -128,13 +215,15 @@ struct model_moment {
 };
 
 /*
- * One operation. `up_to` is what the token in op->u.mark.up_to covers, if there is one. `after` stands for op->u.…page.after, in the model's terms: what `next` said in
- * the model's answer for the page before, or {0, 0}; for EVENTS, .a is the number of events to pass
- * over; for HOT see model_hot_place.
+ * One operation. `up_to` is what the token in op->u.mark.up_to covers, if there is one. `after`
+ * stands for op->u.…page.after, in the model's terms: what `next` said in the model's answer for the
+ * page before, or {0, 0}; for EVENTS, .a is the number of events to pass over; for HOT it is the
+ * score of the last post, plus one, and its id.
  */
 struct model_call {
     const struct tidings_op *op;
     int64_t now_ms;
+    int64_t t; /* when it counts as made, which model_run works out: time never runs backwards */
     struct tidings_cursor after;
     struct model_moment up_to;
     uint64_t new_post_id;            /* the id that a PUBLISH or COMMENT shall give what it makes */
@@ -220,48 +309,23 @@ void model_answer_release(struct model_answer *answer);
 void model_change_rules(struct model *model, const struct tidings_settings *settings,
                         int64_t now_ms);
 
-/* ---- What the parts of the model share, and its caller may ask ---------------------------------
- */
+/* ---- What the parts of the model share, and its caller may ask ------------------------------- */
 
 bool model_op_writes(enum tidings_op_kind kind);
-
-/* The user with this id; made if new, which no answer can show. */
-struct model_user *model_user(struct model *model, uint64_t id);
-/* The post with this id, or NULL. */
-struct model_post *model_post(const struct model *model, uint64_t id);
-struct model_cell *model_cell(const struct model *model, const struct model_user *user,
-                              const struct model_post *post);
-bool model_follows(const struct model *model, uint64_t fan, uint64_t author);
-/* Unread items in the user's inbox: of one author, or of all if author_id is 0. */
-uint64_t model_unread(const struct model *model, const struct model_user *user, uint64_t author_id);
-/* The post as its own answer shows it to the viewer. */
-void model_show_post(struct model *model, const struct model_post *post, uint64_t viewer,
-                     struct tidings_post *shown);
 size_t model_page_limit(const struct model *model, const struct tidings_page *page);
+/* What a token covers that is given now. */
+struct model_moment model_now(const struct model *model);
 
 /* Field name of the first bad argument, or NULL. */
 const char *model_check_arguments(const struct model *model, const struct model_call *call);
-/* What a token covers that is given now. */
-struct model_moment model_now(const struct model *model);
 const char *model_check_page(const struct model *model, const struct tidings_page *page);
-/* Characters in a text, or -1 if it is no UTF-8 or holds a NUL. */
-long model_characters(struct tidings_text text);
-/* A line that says what the answer says, as render_answer (render.h) says it of an engine's. The
- * caller drops it. */
-struct tidings_text model_render(const struct tidings_op *op, const struct model_answer *answer);
-/* The text parts of a body cut to `most` characters. The caller frees. */
-struct tidings_text model_excerpt(struct tidings_text body, uint64_t most);
+/* Of operations that take one argument: a user, a post, a page of a list of one's own, a page of a story's. */
+const char *model_check_user(const struct model *model, const struct model_call *call);
+const char *model_check_post(const struct model *model, const struct model_call *call);
+const char *model_check_own_page(const struct model *model, const struct model_call *call);
+const char *model_check_story_page(const struct model *model, const struct model_call *call);
+bool model_id_ok(uint64_t id);
 
-/* model_write.c and model_read.c; arguments have been checked; `t` is the time of the operation.
- * model_write says whether the operation counts as a write made at `t`. */
-bool model_write(struct model *model, const struct model_call *call, int64_t t,
-                 struct model_answer *answer);
-void model_read(struct model *model, const struct model_call *call, int64_t t,
-                struct model_answer *answer);
-
-/* model_write.c: what its parts share. The post, if it is there and not deleted; otherwise NULL and
- * the error in the answer. */
-struct model_post *model_living_post(struct model *model, uint64_t id, struct model_answer *answer);
 /* A user's bucket: is there a token (else the error is in the answer), and taking it. */
 struct model_bucket {
     int64_t *full_at;
@@ -272,48 +336,134 @@ bool model_bucket_has(const struct model_bucket *bucket, const struct tidings_op
                       struct model_answer *answer);
 void model_bucket_take(const struct model_bucket *bucket, const struct tidings_op *op, int64_t t);
 struct model_bucket model_follow_bucket(struct model *model, const struct tidings_op *op);
-void model_add_event(struct model *model, struct tidings_event event);
 
-/* model_react.c: reactions, and what follows from them. */
-bool model_react(struct model *model, const struct tidings_op *op, int64_t t,
-                 struct model_answer *answer);
-void model_reactors(struct model *model, const struct model_call *call,
-                    struct model_answer *answer);
-void model_reacted(struct model *model, const struct model_call *call, struct model_answer *answer);
+/* text.c: characters in a text, or -1 if it is no UTF-8 or holds a NUL. */
+long model_characters(struct tidings_text text);
+/* The text parts of a body cut to `most` characters. The caller frees. */
+struct tidings_text model_excerpt(struct tidings_text body, uint64_t most);
+bool model_same_text(struct tidings_text a, struct tidings_text b);
+void model_set_text(struct tidings_text *place, struct tidings_text text);
+/* A copy of a text that ends in a NUL, and its end. */
+struct tidings_text model_copy(struct tidings_text text);
+void model_drop(struct tidings_text text);
+
+/* malloc and realloc that do not fail. */
+void *model_room(void *old, size_t n, size_t size);
+
+/* ---- Each capability's ---------------------------------------------------------------------- */
+
+/* The user with this id; made if new, which no answer can show. */
+struct model_user *model_user(struct model *model, uint64_t id);
+bool model_follows(const struct model *model, uint64_t fan, uint64_t author);
+
+/* The post with this id, or NULL. */
+struct model_post *model_post(const struct model *model, uint64_t id);
+/* The post, if it is there and not deleted; otherwise NULL and the error in the answer. */
+struct model_post *model_living_post(struct model *model, uint64_t id, struct model_answer *answer);
+/* The post as its own answer shows it to the viewer. */
+void model_show_post(struct model *model, const struct model_post *post, uint64_t viewer,
+                     struct tidings_post *shown);
+
+struct model_cell *model_cell(const struct model *model, const struct model_user *user,
+                              const struct model_post *post);
+/* Unread items in the user's inbox: of one author, or of all if author_id is 0. */
+uint64_t model_unread(const struct model *model, const struct model_user *user, uint64_t author_id);
+void model_enter_history(struct model *model, struct model_cell *cell, int64_t t);
+
+void model_add_event(struct model *model, struct tidings_event event);
+/* One that is about a post or a user. */
+void model_event(struct model *model, enum tidings_event_type type, int64_t t, uint64_t actor,
+                 uint64_t target, uint64_t author, int64_t delta);
+
 uint64_t model_count_reactions(const struct model_reactions *reactions,
                                enum tidings_reaction reaction);
 bool model_has_reaction(const struct model_reactions *reactions, uint64_t user_id,
                         enum tidings_reaction reaction);
+/* The counters of a user that are about reactions. */
 void model_count_interactions(const struct model *model, uint64_t user_id,
                               struct model_answer *answer);
+const char *model_check_react(const struct model *model, const struct model_call *call);
 
-/* model_comment.c: comments. */
-bool model_comment_write(struct model *model, const struct model_call *call, int64_t t,
-                         struct model_answer *answer);
-void model_comments(struct model *model, const struct model_call *call,
-                    struct model_answer *answer);
 struct model_comment *model_comment(const struct model *model, uint64_t id);
 enum tidings_comment_status model_comment_status(const struct model *model,
                                                  const struct model_comment *comment);
 struct tidings_counts model_comment_counts(const struct model *model,
                                            const struct model_comment *comment);
-
-/* model_hot.c: posts' counts and heat. */
 struct tidings_counts model_post_counts(const struct model *model, const struct model_post *post);
-void model_stats(struct model *model, const struct tidings_op *op, int64_t t,
-                 struct model_answer *answer);
-void model_hot(struct model *model, const struct model_call *call, int64_t t,
-               struct model_answer *answer);
-/* The place in a hot list after this row, as model_call.after wants it. */
-struct tidings_cursor model_hot_place(const struct tidings_hot_row *row);
-/* Is `a` before `b` in a hot list (-1), after it (1), or is it too close to call (0)? */
-int model_hot_order(bool halves, const struct model_hot *a, const struct model_hot *b);
-bool model_same_text(struct tidings_text a, struct tidings_text b);
-void model_set_text(struct tidings_text *place, struct tidings_text text);
 
-/* malloc and realloc that do not fail, a copy of a text that ends in a NUL, and its end. */
-void *model_room(void *old, size_t n, size_t size);
-struct tidings_text model_copy(struct tidings_text text);
-void model_drop(struct tidings_text text);
+/* The scene with this id, or NULL. */
+struct model_scene *model_scene(const struct model *model, uint64_t id);
+/* The story, or the scene, if it is there and not deleted; otherwise NULL and the error in the
+ * answer. */
+struct model_post *model_living_story(const struct model *model, uint64_t id,
+                                      struct model_answer *answer);
+struct model_scene *model_living_scene(const struct model *model, uint64_t id,
+                                       struct model_answer *answer);
+void model_drop_messages(struct model_scene *scene);
+/* Made if new, which no answer can show. */
+struct model_reader *model_reader(struct model *model, uint64_t user_id);
+/* Tells of a new scene everybody who wants to know at this moment. */
+void model_tell(struct model *model, size_t scene, uint64_t story_id);
+
+/* ---- Capabilities with a *_model.c: what their rows and the rest of their tests call ------------- */
+
+bool write_publish(struct model *model, const struct model_call *call, struct model_answer *answer);
+bool write_edit(struct model *model, const struct model_call *call, struct model_answer *answer);
+bool write_delete(struct model *model, const struct model_call *call, struct model_answer *answer);
+bool write_open(struct model *model, const struct model_call *call, struct model_answer *answer);
+void read_post(struct model *model, const struct model_call *call, struct model_answer *answer);
+const char *check_publish(const struct model *model, const struct model_call *call);
+const char *check_edit(const struct model *model, const struct model_call *call);
+
+bool write_mark_read(struct model *model, const struct model_call *call,
+                     struct model_answer *answer);
+bool write_mark_unread(struct model *model, const struct model_call *call,
+                       struct model_answer *answer);
+void read_feed(struct model *model, const struct model_call *call, struct model_answer *answer);
+void read_badge(struct model *model, const struct model_call *call, struct model_answer *answer);
+void read_unread(struct model *model, const struct model_call *call, struct model_answer *answer);
+const char *check_feed(const struct model *model, const struct model_call *call);
+const char *check_mark(const struct model *model, const struct model_call *call);
+
+bool write_react(struct model *model, const struct model_call *call, struct model_answer *answer);
+void read_reactors(struct model *model, const struct model_call *call, struct model_answer *answer);
+void read_reacted(struct model *model, const struct model_call *call, struct model_answer *answer);
+const char *check_reactors(const struct model *model, const struct model_call *call);
+
+bool write_comment(struct model *model, const struct model_call *call, struct model_answer *answer);
+bool write_comment_delete(struct model *model, const struct model_call *call,
+                          struct model_answer *answer);
+bool write_moderate(struct model *model, const struct model_call *call,
+                    struct model_answer *answer);
+void read_comments(struct model *model, const struct model_call *call, struct model_answer *answer);
+const char *check_comment(const struct model *model, const struct model_call *call);
+const char *check_comments(const struct model *model, const struct model_call *call);
+const char *check_comment_id(const struct model *model, const struct model_call *call);
+
+bool write_scene_publish(struct model *model, const struct model_call *call,
+                         struct model_answer *answer);
+bool write_scene_edit(struct model *model, const struct model_call *call,
+                      struct model_answer *answer);
+bool write_scene_delete(struct model *model, const struct model_call *call,
+                        struct model_answer *answer);
+void read_scenes(struct model *model, const struct model_call *call, struct model_answer *answer);
+void read_scene(struct model *model, const struct model_call *call, struct model_answer *answer);
+const char *check_scene(const struct model *model, const struct model_call *call);
+const char *check_scene_id(const struct model *model, const struct model_call *call);
+
+/* Whether anything is shown of where the reader stopped, and what; without the story's title. */
+bool stopped_at(const struct model_reader *reader, uint64_t story_id,
+                struct tidings_reading *shown);
+/* The operation in which that last changed; 0 if never. */
+uint64_t changed_at(const struct model_reader *reader, uint64_t story_id);
+bool write_reading_set(struct model *model, const struct model_call *call,
+                       struct model_answer *answer);
+bool write_reading_delete(struct model *model, const struct model_call *call,
+                          struct model_answer *answer);
+bool write_reading_clear(struct model *model, const struct model_call *call,
+                         struct model_answer *answer);
+void read_readings(struct model *model, const struct model_call *call, struct model_answer *answer);
+const char *check_reading(const struct model *model, const struct model_call *call);
+const char *check_readings(const struct model *model, const struct model_call *call);
 
 #endif

@@ -117,14 +117,25 @@ void step_report(struct report *report, size_t number, const struct step *step);
 /* ---- Parts of a line ----------------------------------------------------------------------- */
 
 void ref_report(struct report *report, const struct ref *ref);
-void mark_report(struct report *report, const struct step *step);
-void page_report(struct report *report, const struct step *step, const struct tidings_page *page);
-/* recording_story.c: the arguments of an operation on stories. */
+/* " name=ref" */
+void named_report(struct report *report, const char *name, const struct ref *ref);
+/* Which page of its list the step asks for. */
+void page_report(struct report *report, const struct step *step);
+void among_report(struct report *report, const struct step *step);
+void two_texts_report(struct report *report, const char *a_name, struct tidings_text a,
+                      const char *b_name, struct tidings_text b);
+void target_report(struct report *report, const struct step *step, enum tidings_target target);
+/* The arguments of operations that name a user, a post, a story, a page of a story's list, or what to mark. */
+void user_report(struct report *report, const struct step *step);
+void post_report(struct report *report, const struct step *step);
 void story_report(struct report *report, const struct step *step);
+void story_page_report(struct report *report, const struct step *step);
+void mark_report(struct report *report, const struct step *step);
 
 /* Name of an operation, also of one that does not exist. */
 const char *op_name(enum tidings_op_kind kind);
 /* Where the operation says which page it wants; NULL if it answers with no list. */
 struct tidings_page *op_page(struct tidings_op *op);
+const struct tidings_page *op_page_of(const struct tidings_op *op);
 
 #endif

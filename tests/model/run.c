@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "run.h"
 
-#include "compare.h"
-#include "invariants.h"
-#include "render.h"
+#include "ops.h"
 #include "support/engine.h"
 
 #include <inttypes.h>
@@ -62,7 +60,9 @@ void run_init(struct run *run, struct recording *recording, const char *dir)
     run->publish_of = calloc(run->post_room, sizeof *run->publish_of);
     run->comment_ids = calloc(run->post_room, sizeof *run->comment_ids);
     run->comment_of = calloc(run->post_room, sizeof *run->comment_of);
-    run_story_open(&run->story, recording);
+    run->story.made_room = recording->room + 1;
+    run->story.made = calloc(run->story.made_room, sizeof *run->story.made);
+    run->story.maker_of = calloc(run->story.made_room, sizeof *run->story.maker_of);
 }
 
 bool run_open(struct run *run, struct recording *recording, const char *dir)
@@ -82,7 +82,10 @@ void run_close(struct run *run)
     free(run->publish_of);
     free(run->comment_ids);
     free(run->comment_of);
-    run_story_close(&run->story);
+    for (size_t i = 0; i < CLIENTS; i++)
+        free(run->story.clients[i].rows);
+    free(run->story.made);
+    free(run->story.maker_of);
 }
 
 static bool run_reopen(struct run *run, const struct tidings_settings *rules)
@@ -134,32 +137,9 @@ static bool learn_as_of(struct run *run, const struct tidings_op *op)
     return true;
 }
 
-static bool makes_id(enum tidings_op_kind kind)
+bool run_is_repeat(const struct tidings_op *op, uint64_t id, bool known)
 {
-    return kind == TIDINGS_OP_PUBLISH || kind == TIDINGS_OP_COMMENT;
-}
-
-/* A repeat of an operation that is to be made once makes nothing new; the model knows whether it is
- * one. 0: the key was first used for something that has no such id at all. */
-static bool is_repeat(const struct run *run, const struct tidings_op *op, uint64_t id)
-{
-    if (op->once == NULL)
-        return false;
-    if (id == 0)
-        return true;
-    if (op->kind == TIDINGS_OP_PUBLISH)
-        return model_post(&run->model, id) != NULL;
-    return model_comment(&run->model, id) != NULL;
-}
-
-/* The id of the post or comment that the last operation made. */
-static uint64_t made_id(const struct run *run, const struct tidings_op *op)
-{
-    bool post = op->kind == TIDINGS_OP_PUBLISH;
-
-    if (op->once != NULL)
-        return render_id(run->answer.stored, post ? "post " : "comment ");
-    return post ? run->answer.u.post.id : run->answer.u.comment.id;
+    return op->once != NULL && (id == 0 || known);
 }
 
 bool run_check_new_id(struct run *run, uint64_t id, const char *what)
@@ -169,27 +149,6 @@ bool run_check_new_id(struct run *run, uint64_t id, const char *what)
                         run->model.newest_id);
     if (!engine_is_newer(&run->newest, id))
         return run_fail(run, "new %s id %" PRIu64 " is not newer than the last as_of", what, id);
-    return true;
-}
-
-/* Event ids increase all the way, not only on one page; one that was given before is given again.
- */
-static bool learn_event_ids(struct run *run)
-{
-    for (size_t i = 0; i < run->expected.n; i++) {
-        uint64_t id = run->answer.u.events.rows[i].event_id;
-        struct tidings_event *event = &run->model.events[run->expected.event_places[i]];
-        size_t j = run->expected.event_places[i];
-
-        if (event->event_id != 0 && event->event_id != id)
-            return run_fail(run, "event %" PRIu64 " now has the id %" PRIu64, event->event_id, id);
-        event->event_id = id;
-        while (j > 0 && run->model.events[j - 1].event_id == 0)
-            j--;
-        if (j > 0 && run->model.events[j - 1].event_id >= id)
-            return run_fail(run, "event id %" PRIu64 " after %" PRIu64, id,
-                            run->model.events[j - 1].event_id);
-    }
     return true;
 }
 
@@ -208,6 +167,7 @@ bool run_op(struct run *run, const struct tidings_op *op, struct tidings_cursor 
 bool run_call(struct run *run, const struct model_call *asked)
 {
     const struct tidings_op *op = asked->op;
+    const struct op_row *row = op_row(op->kind);
     struct model_call call = {
         .op = op, .now_ms = op->now_ms, .after = asked->after, .up_to = asked->up_to};
     enum tidings_err err = tidings_run(run->engine, op, &run->answer);
@@ -224,13 +184,7 @@ bool run_call(struct run *run, const struct model_call *asked)
     if (!invariants_hold(&run->options.settings, op, &run->answer, &run->outcome->report))
         return run_fail(run, "in the answer to %s of user %" PRIu64, op_name(op->kind),
                         op->user_id);
-    if (makes_id(op->kind) && err == TIDINGS_OK) {
-        call.new_post_id = made_id(run, op);
-        if (!is_repeat(run, op, call.new_post_id) &&
-            !run_check_new_id(run, call.new_post_id, "post or comment"))
-            return false;
-    }
-    if (!run_story_learn(run, op, &call))
+    if (err == TIDINGS_OK && row->learn != NULL && !row->learn(run, &call))
         return false;
     model_run(&run->model, &call, &run->expected);
     if (run->ran != NULL)
@@ -238,40 +192,25 @@ bool run_call(struct run *run, const struct model_call *asked)
     if (!compare_answers(op, &run->expected, &run->answer, &run->outcome->report))
         return run_fail(run, "in the answer to %s of user %" PRIu64, op_name(op->kind),
                         op->user_id);
-    if (op->kind == TIDINGS_OP_EVENTS && err == TIDINGS_OK && !learn_event_ids(run))
+    if (err == TIDINGS_OK && row->heard != NULL && !row->heard(run))
         return false;
     return learn_as_of(run, op);
 }
 
 struct tidings_cursor run_model_next(const struct run *run, const struct tidings_op *op)
 {
-    struct tidings_cursor next = answer_next(op->kind, &run->answer);
+    const struct op_row *row = op_row(op->kind);
 
-    /* The model leaves it to the engine where a page of hot posts ends exactly. */
-    if (op->kind == TIDINGS_OP_HOT && (next.a != 0 || next.b != 0))
-        return model_hot_place(&run->answer.u.hot.rows[run->answer.u.hot.n - 1]);
-    return run->expected.next;
+    return row->model_next != NULL ? row->model_next(run) : run->expected.next;
 }
 
 /* ---- From a step to an operation ----------------------------------------------------------- */
-
-/* The newest token that the engine would give now. */
-static bool fresh_token(struct run *run, const struct step *step, struct kept_token *token)
-{
-    struct tidings_op op = {
-        .kind = TIDINGS_OP_BADGE, .user_id = run->recording->user_ids[0], .now_ms = step->now_ms};
-
-    if (!run_op(run, &op, (struct tidings_cursor){0, 0}))
-        return false;
-    *token = (struct kept_token){run->answer.u.badge.as_of, model_now(&run->model)};
-    return true;
-}
 
 /* Has what the ref names been made in this run? */
 static bool ref_made(const struct run *run, const struct ref *ref, uint64_t *id)
 {
     if (ref->kind == REF_SCENE || ref->kind == REF_MESSAGE)
-        return run_story_id(&run->story, ref, id);
+        return run_scene_id(&run->story, ref, id);
     if ((ref->kind != REF_POST && ref->kind != REF_COMMENT) || ref->value >= run->post_room)
         return false;
     *id = ref->kind == REF_POST ? run->post_ids[ref->value] : run->comment_ids[ref->value];
@@ -289,129 +228,68 @@ uint64_t run_ref_id(const struct run *run, const struct ref *ref)
     return TIDINGS_ID_MAX - 1000000 - ref->value % 1000000;
 }
 
-static bool resolve_up_to(struct run *run, const struct step *step, struct kept_token *token)
+/* The newest token that the engine would give now. */
+static bool fresh_token(struct run *run, const struct step *step, struct kept_token *token)
+{
+    struct tidings_op op = {
+        .kind = TIDINGS_OP_BADGE, .user_id = run->recording->user_ids[0], .now_ms = step->now_ms};
+
+    if (!run_op(run, &op, (struct tidings_cursor){0, 0}))
+        return false;
+    *token = (struct kept_token){run->answer.u.badge.as_of, model_now(&run->model)};
+    return true;
+}
+
+bool run_resolve_token(struct run *run, const struct step *step, struct tidings_moment *up_to)
 {
     const struct ref *ref = &step->up_to;
+    struct kept_token token = {0};
 
-    *token = (struct kept_token){0};
     if (ref->kind == REF_NUMBER) {
         for (size_t i = 0; i < TIDINGS_MOMENT_PARTS; i++)
-            token->as_of.part[i] = ref->value;
-        return true;
-    }
-    if (ref->kind == REF_AS_OF && run->slots[ref->value].covers.given) {
-        *token = run->slots[ref->value];
-        return true;
-    }
-    if (!fresh_token(run, step, token))
+            token.as_of.part[i] = ref->value;
+    } else if (ref->kind == REF_AS_OF && run->slots[ref->value].covers.given) {
+        token = run->slots[ref->value];
+    } else if (!fresh_token(run, step, &token)) {
         return false;
-    if (ref->kind == REF_BEYOND)
-        *token = (struct kept_token){engine_beyond(&token->as_of, (uint64_t)ref->delta), {0}};
+    } else if (ref->kind == REF_BEYOND) {
+        token = (struct kept_token){engine_beyond(&token.as_of, (uint64_t)ref->delta), {0}};
+    }
+    *up_to = token.as_of;
+    run->up_to = token.covers;
     return true;
 }
 
-static bool resolve_mark(struct run *run, const struct step *step, struct tidings_op *op,
-                         struct model_call *call, uint64_t **ids)
+/* Where the step's page begins, in both terms. */
+static struct place find_place(struct run *run, const struct step *step)
 {
-    struct kept_token token;
+    const struct op_row *row = op_row(step->op.kind);
 
-    if (step->posts != NULL) {
-        *ids = calloc(op->u.mark.n_post_ids + 1, sizeof **ids);
-        for (size_t i = 0; i < op->u.mark.n_post_ids; i++)
-            (*ids)[i] = run_ref_id(run, &step->posts[i]);
-        op->u.mark.post_ids = *ids;
-    }
-    if (!resolve_up_to(run, step, &token))
-        return false;
-    op->u.mark.up_to = token.as_of;
-    call->up_to = token.covers;
-    return true;
-}
-
-/* Where EVENTS goes on, for the engine and, as the number of events to pass over, for the model. */
-static struct place resolve_event(const struct run *run, const struct ref *ref)
-{
-    struct place at = {.engine = {ref->value, 0}};
-
-    if (ref->kind == REF_NUMBER) {
-        at.model.a = ref->value == 0 ? 0 : UINT64_MAX; /* beyond all that will ever be */
-        return at;
-    }
-    at.engine.a = 0;
-    if (ref->value < run->model.n_events && run->model.events[ref->value].event_id != 0) {
-        at.engine.a = run->model.events[ref->value].event_id + (uint64_t)ref->delta;
-        at.model.a = ref->value + (ref->delta == 0);
-    }
-    return at;
-}
-
-static void resolve_interaction(const struct run *run, const struct step *step,
-                                struct tidings_op *op)
-{
-    switch (op->kind) {
-    case TIDINGS_OP_REACT:
-    case TIDINGS_OP_UNREACT:
-    case TIDINGS_OP_STATS:
-        op->u.react.id = run_ref_id(run, &step->post);
-        break;
-    case TIDINGS_OP_REACTORS:
-        op->u.reactors.id = run_ref_id(run, &step->post);
-        break;
-    case TIDINGS_OP_COMMENT:
-        op->u.comment.post_id = run_ref_id(run, &step->post);
-        op->u.comment.parent_id = run_ref_id(run, &step->parent);
-        break;
-    case TIDINGS_OP_COMMENT_DELETE:
-    case TIDINGS_OP_COMMENT_HIDE:
-    case TIDINGS_OP_COMMENT_RESTORE:
-        op->u.comment_id.comment_id = run_ref_id(run, &step->post);
-        break;
-    case TIDINGS_OP_COMMENTS:
-        op->u.comments.post_id = run_ref_id(run, &step->post);
-        op->u.comments.parent_id = run_ref_id(run, &step->parent);
-        break;
-    default:
-        break;
-    }
+    /* The place may be another list's, if this one's beginning has been left out. */
+    if (step->list != 0 && !step->list_begins && run->places[step->list % LISTS].list == step->list)
+        return run->places[step->list % LISTS];
+    return row->begin != NULL ? row->begin(run, step) : (struct place){0};
 }
 
 /* Fills in what the step only names. */
 static bool resolve(struct run *run, const struct step *step, struct tidings_op *op,
-                    struct model_call *call, uint64_t **ids)
+                    struct model_call *call)
 {
+    const struct op_row *row = op_row(op->kind);
     struct tidings_page *page = op_page(op);
-    struct place at = {0};
 
-    switch (op->kind) {
-    case TIDINGS_OP_EDIT:
-        op->u.edit.post_id = run_ref_id(run, &step->post);
-        return true;
-    case TIDINGS_OP_DELETE:
-    case TIDINGS_OP_OPEN:
-    case TIDINGS_OP_HISTORY_DELETE:
-    case TIDINGS_OP_POST:
-        op->u.post.post_id = run_ref_id(run, &step->post);
-        return true;
-    case TIDINGS_OP_MARK_READ:
-    case TIDINGS_OP_MARK_UNREAD:
-    case TIDINGS_OP_NOTIFICATIONS_MARK:
-        return resolve_mark(run, step, op, call, ids);
-    default:
-        resolve_interaction(run, step, op);
-        run_story_resolve(run, step, op);
-        break;
+    run->up_to = (struct model_moment){0};
+    if (row != NULL && row->resolve != NULL && !row->resolve(run, step, op))
+        return false;
+    call->up_to = run->up_to;
+    if (page != NULL) {
+        struct place at = find_place(run, step);
+
+        /* A cursor that stands in the operation itself is a bad one. */
+        if (page->after.a == 0 && page->after.b == 0)
+            page->after = at.engine;
+        call->after = at.model;
     }
-    if (page == NULL)
-        return true;
-    if (op->kind == TIDINGS_OP_EVENTS)
-        at = resolve_event(run, &step->post);
-    /* The place may be another list's, if this one's beginning has been left out. */
-    if (step->list != 0 && !step->list_begins && run->places[step->list % LISTS].list == step->list)
-        at = run->places[step->list % LISTS];
-    /* A cursor that stands in the operation itself is a bad one. */
-    if (page->after.a == 0 && page->after.b == 0)
-        page->after = at.engine;
-    call->after = at.model;
     return true;
 }
 
@@ -449,28 +327,16 @@ static void number_bytes(uint8_t bytes[16], uint32_t number)
 static bool remember(struct run *run, const struct step *step, const struct tidings_op *op)
 {
     const struct tidings_moment *as_of = answer_as_of(op->kind, &run->answer);
+    const struct op_row *row = op_row(op->kind);
 
     if (run->answer.err != TIDINGS_OK)
         return true;
-    if (op->kind == TIDINGS_OP_PUBLISH && run->post_ids[step->publish] == 0) {
-        run->post_ids[step->publish] = made_id(run, op);
-        run->publish_of[run->model.n_posts - 1] = step->publish;
-        run->outcome->posts++;
-    }
-    /* Unless it was the repeat of something else. */
-    if (op->kind == TIDINGS_OP_COMMENT && run->comment_ids[step->comment] == 0 &&
-        run->model.n_comments > 0 &&
-        run->model.comments[run->model.n_comments - 1].id == made_id(run, op)) {
-        run->comment_ids[step->comment] = made_id(run, op);
-        run->comment_of[run->model.n_comments - 1] = step->comment;
-        run->outcome->comments++;
-    }
     if (step->list != 0)
         run->places[step->list % LISTS] = (struct place){
             step->list, answer_next(op->kind, &run->answer), run_model_next(run, op)};
     if (step->keep_as_of != 0 && as_of != NULL)
         run->slots[step->keep_as_of] = (struct kept_token){*as_of, model_now(&run->model)};
-    return run_story_remember(run, step, op);
+    return row->remember == NULL || row->remember(run, step, op);
 }
 
 static bool run_op_step(struct run *run, const struct step *step)
@@ -479,7 +345,6 @@ static bool run_op_step(struct run *run, const struct step *step)
     struct model_call call = {.op = &op};
     struct render render = {.kind = op.kind};
     struct tidings_once once = {.render = render_answer, .ctx = &render};
-    uint64_t *ids = NULL;
     bool ok;
 
     if (step->once != 0) {
@@ -488,13 +353,14 @@ static bool run_op_step(struct run *run, const struct step *step)
         op.once = &once;
     }
     op.now_ms = step->by_clock ? 0 : step->now_ms;
-    ok = resolve(run, step, &op, &call, &ids);
+    ok = resolve(run, step, &op, &call);
     if (ok && step->wild_cursor) {
         ok = run_wild(run, &op);
     } else if (ok) {
         ok = run_call(run, &call) && remember(run, step, &op);
     }
-    free(ids);
+    free(run->ids);
+    run->ids = NULL;
     return ok;
 }
 

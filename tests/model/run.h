@@ -8,7 +8,6 @@
 
 #include "model.h"
 #include "recording.h"
-#include "run_story.h"
 
 #include <stdatomic.h>
 
@@ -18,6 +17,45 @@ struct place {
     struct tidings_cursor engine;
     struct tidings_cursor model;
 };
+
+/* ---- What a run knows about stories besides its model ---------------------------------------- */
+
+enum {
+    CLIENTS = 40,
+    MESSAGES_MOST = 64, /* in one step */
+};
+
+/* What a step that wrote a scene made. */
+struct made {
+    uint64_t scene_id; /* 0 if nothing */
+    uint64_t message_ids[MESSAGES_MOST];
+    size_t n_messages;
+};
+
+/* A device's copy of a reader's positions. */
+struct client {
+    uint32_t number; /* 0: none yet */
+    uint64_t user_id;
+    uint64_t version;
+    uint64_t turn; /* the model's when it was last complete; 0 at first, or if it is behind */
+    struct tidings_reading *rows;
+    size_t n;
+};
+
+struct run_story {
+    struct made *made;  /* by number of the step among those that write scenes */
+    size_t made_room;   /* one more than the greatest number there can be */
+    size_t n_made;      /* the greatest number so far */
+    uint32_t *maker_of; /* by index of the scene in the model */
+    size_t n_scenes;    /* so far in the model */
+    struct client clients[CLIENTS];
+
+    struct tidings_message messages[MESSAGES_MOST]; /* of the step under way */
+    uint64_t new_ids[MESSAGES_MOST];
+    size_t n_new_ids;
+};
+
+/* ---- The run --------------------------------------------------------------------------------- */
 
 /* A token, and what it covers. */
 struct kept_token {
@@ -45,6 +83,8 @@ struct run {
     struct kept_token slots[SLOTS];
     struct tidings_moment newest; /* the last token given */
     struct run_story story;
+    struct model_moment up_to; /* what the token of the step under way covers */
+    uint64_t *ids;             /* that the step under way marks */
 
     /* Told of every operation that both have run, with all that the model had to be told; may be NULL. */
     void (*ran)(struct run *run, const struct model_call *call);
@@ -76,6 +116,12 @@ bool run_call(struct run *run, const struct model_call *asked);
 /* Whether the error is one of the storage, not of what was asked for. */
 bool is_storage_error(enum tidings_err err);
 
+/* The token that the step names, for the engine; for the model what it covers, in up_to. */
+bool run_resolve_token(struct run *run, const struct step *step, struct tidings_moment *up_to);
+
+/* A repeat of an operation that is to be made once makes nothing new; the model knows the id then. 0: the key was first
+ * used for something that has no such id at all. */
+bool run_is_repeat(const struct tidings_op *op, uint64_t id, bool known);
 /* Is the id of something new greater than all before it? */
 bool run_check_new_id(struct run *run, uint64_t id, const char *what);
 
@@ -83,6 +129,20 @@ bool run_check_new_id(struct run *run, uint64_t id, const char *what);
 struct tidings_cursor run_model_next(const struct run *run, const struct tidings_op *op);
 /* The id that a ref stands for. */
 uint64_t run_ref_id(const struct run *run, const struct ref *ref);
+
+/* scene.c: the id that stands for a REF_SCENE or REF_MESSAGE; false if the step that made it is left out. And the name of
+ * a message with this id, or a number that names none. */
+bool run_scene_id(const struct run_story *story, const struct ref *ref, uint64_t *id);
+struct ref run_message_ref(const struct run *run, uint64_t id);
+/* What a ref to a post or a comment stands for; NULL if nothing. */
+const struct model_post *run_post(const struct run *run, const struct ref *ref);
+const struct model_comment *run_comment(const struct run *run, const struct ref *ref);
+
+/* Fill in what a step names of a post, a story, a target of reactions, or of what to mark. */
+bool resolve_post(struct run *run, const struct step *step, struct tidings_op *op);
+bool resolve_story(struct run *run, const struct step *step, struct tidings_op *op);
+bool resolve_react(struct run *run, const struct step *step, struct tidings_op *op);
+bool resolve_mark(struct run *run, const struct step *step, struct tidings_op *op);
 
 /* sweep.c: asks everything that can be asked, `limit` rows a page. */
 bool run_sweep(struct run *run, int64_t now_ms, uint32_t limit);

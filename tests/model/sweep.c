@@ -5,7 +5,7 @@
  */
 #include "sweep.h"
 
-#include "invariants.h"
+#include "ops.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,157 +16,47 @@ struct tidings_op question(const struct sweep *sweep, enum tidings_op_kind kind,
     return (struct tidings_op){.kind = kind, .user_id = viewer, .now_ms = sweep->now_ms};
 }
 
-bool ask(struct sweep *sweep, const struct tidings_op *op)
+bool sweep_ask(struct sweep *sweep, const struct tidings_op *op)
 {
     return run_op(sweep->run, op, (struct tidings_cursor){0, 0});
 }
 
-/* Of the last answer; a hot list's the model does not cut to pages. */
-static uint64_t rows_of(const struct sweep *sweep, const struct tidings_op *op)
-{
-    return op->kind == TIDINGS_OP_HOT ? sweep->run->answer.u.hot.n : sweep->run->expected.n;
-}
-
-bool page_through(struct sweep *sweep, struct tidings_op op, uint64_t *n)
+bool sweep_list(struct sweep *sweep, struct tidings_op op, uint64_t *n)
 {
     struct tidings_page *page = op_page(&op);
     struct tidings_cursor model_after = {0, 0};
     bool more = true;
 
     page->limit = sweep->limit;
-    for (*n = 0; more; *n += rows_of(sweep, &op)) {
+    for (*n = 0; more; *n += sweep->run->expected.n) {
         if (!run_op(sweep->run, &op, model_after))
             return false;
         page->after = answer_next(op.kind, &sweep->run->answer);
         model_after = run_model_next(sweep->run, &op);
         more = page->after.a != 0 || page->after.b != 0;
-        if (op.kind == TIDINGS_OP_EVENTS) /* which always says where to ask again */
+        if (op_row(op.kind)->endless) /* which always says where to ask again */
             more = sweep->run->expected.n == sweep->limit;
     }
     return true;
 }
 
-static bool page_feed(struct sweep *sweep, enum tidings_op_kind kind, uint64_t viewer,
-                      uint64_t author_id, enum tidings_filter filter, uint64_t *n)
+struct tidings_op admin_question(const struct sweep *sweep, enum tidings_op_kind kind)
 {
-    struct tidings_op op = question(sweep, kind, viewer);
+    struct tidings_op op = question(sweep, kind, sweep->run->recording->user_ids[0]);
 
-    op.u.feed.author_id = author_id;
-    op.u.feed.filter = filter;
-    if (!page_through(sweep, op, n))
-        return false;
-    if (kind == TIDINGS_OP_AUTHOR_PAGE && *n != sweep->run->answer.u.feed.total)
-        return run_fail(sweep->run, "author %" PRIu64 ": total %" PRIu64 ", but %" PRIu64 " rows",
-                        author_id, sweep->run->answer.u.feed.total, *n);
-    return true;
+    op.role = TIDINGS_ROLE_ADMIN;
+    return op;
 }
 
-/* badge = sum of the unread rows = number of unread items, in all and author by author. */
-static bool sweep_unread(struct sweep *sweep, uint64_t viewer)
+bool sweep_same(struct sweep *sweep, uint64_t id, const char *what, uint64_t count, uint64_t rows)
 {
-    struct tidings_op badge = question(sweep, TIDINGS_OP_BADGE, viewer);
-    struct tidings_op unread = question(sweep, TIDINGS_OP_UNREAD, viewer);
-    uint64_t total;
-    uint64_t paged;
-    uint64_t by_author = 0;
-
-    if (!ask(sweep, &badge))
-        return false;
-    total = sweep->run->answer.u.badge.total;
-    if (!ask(sweep, &unread))
-        return false;
-    if (sweep->run->answer.u.unread.total != total)
-        return run_fail(sweep->run, "user %" PRIu64 ": badge %" PRIu64 ", unread total %" PRIu64,
-                        viewer, total, sweep->run->answer.u.unread.total);
-    if (!page_feed(sweep, TIDINGS_OP_INBOX, viewer, 0, TIDINGS_UNREAD, &paged))
-        return false;
-    if (paged != total)
-        return run_fail(sweep->run, "user %" PRIu64 ": badge %" PRIu64 ", %" PRIu64 " items unread",
-                        viewer, total, paged);
-    for (size_t i = 0; i < sweep->n_authors; i++) {
-        if (!page_feed(sweep, TIDINGS_OP_INBOX, viewer, sweep->authors[i], TIDINGS_UNREAD, &paged))
-            return false;
-        by_author += paged;
-    }
-    if (by_author != total)
-        return run_fail(sweep->run, "user %" PRIu64 ": badge %" PRIu64 ", by author %" PRIu64,
-                        viewer, total, by_author);
-    return true;
+    if (count == rows)
+        return true;
+    return run_fail(sweep->run, "%" PRIu64 ": %s %" PRIu64 ", but %" PRIu64 " rows", id, what,
+                    count, rows);
 }
 
-static bool sweep_inbox(struct sweep *sweep, uint64_t viewer)
-{
-    uint64_t all;
-    uint64_t read;
-    uint64_t paged;
-    uint64_t all_by_author = 0;
-    uint64_t read_by_author = 0;
-
-    if (!page_feed(sweep, TIDINGS_OP_INBOX, viewer, 0, TIDINGS_ALL, &all) ||
-        !page_feed(sweep, TIDINGS_OP_INBOX, viewer, 0, TIDINGS_READ, &read))
-        return false;
-    for (size_t i = 0; i < sweep->n_authors; i++) {
-        if (!page_feed(sweep, TIDINGS_OP_INBOX, viewer, sweep->authors[i], TIDINGS_ALL, &paged))
-            return false;
-        all_by_author += paged;
-        if (!page_feed(sweep, TIDINGS_OP_INBOX, viewer, sweep->authors[i], TIDINGS_READ, &paged))
-            return false;
-        read_by_author += paged;
-    }
-    if (all != all_by_author || read != read_by_author)
-        return run_fail(sweep->run, "user %" PRIu64 ": the inbox is not the sum of its authors",
-                        viewer);
-    return true;
-}
-
-static bool sweep_author_pages(struct sweep *sweep, uint64_t viewer)
-{
-    for (size_t i = 0; i < sweep->n_authors; i++) {
-        uint64_t author = sweep->authors[i];
-        uint64_t all;
-        uint64_t read;
-        uint64_t unread;
-
-        if (!page_feed(sweep, TIDINGS_OP_AUTHOR_PAGE, viewer, author, TIDINGS_ALL, &all) ||
-            !page_feed(sweep, TIDINGS_OP_AUTHOR_PAGE, viewer, author, TIDINGS_READ, &read) ||
-            !page_feed(sweep, TIDINGS_OP_AUTHOR_PAGE, viewer, author, TIDINGS_UNREAD, &unread))
-            return false;
-        if (all != read + unread)
-            return run_fail(sweep->run,
-                            "user %" PRIu64 ", author %" PRIu64 ": read and unread are not all",
-                            viewer, author);
-    }
-    return true;
-}
-
-static bool sweep_relations(struct sweep *sweep, uint64_t viewer)
-{
-    struct tidings_op following = question(sweep, TIDINGS_OP_FOLLOWING, viewer);
-    struct tidings_op followers = question(sweep, TIDINGS_OP_FOLLOWERS, viewer);
-    struct tidings_op counters = question(sweep, TIDINGS_OP_COUNTERS, viewer);
-    struct tidings_op profile = question(sweep, TIDINGS_OP_PROFILE, viewer);
-    uint64_t n_following;
-    uint64_t n_followers;
-    uint64_t posts;
-
-    following.u.users.user_id = viewer;
-    followers.u.users.user_id = viewer;
-    counters.u.user.user_id = viewer;
-    profile.u.user.user_id = viewer;
-    if (!page_through(sweep, following, &n_following) ||
-        !page_through(sweep, followers, &n_followers) ||
-        !page_feed(sweep, TIDINGS_OP_AUTHOR_PAGE, viewer, viewer, TIDINGS_ALL, &posts) ||
-        !ask(sweep, &profile) || !ask(sweep, &counters))
-        return false;
-    if (sweep->run->answer.u.counters.following != n_following ||
-        sweep->run->answer.u.counters.followers != n_followers ||
-        sweep->run->answer.u.counters.posts != posts)
-        return run_fail(sweep->run, "user %" PRIu64 ": the counters are not the lists' lengths",
-                        viewer);
-    return true;
-}
-
-static int by_number(const void *a, const void *b)
+int by_number(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a;
     uint64_t y = *(const uint64_t *)b;
@@ -174,47 +64,13 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* All of the users at once: who of them follows the viewer? */
-static bool sweep_fans(struct sweep *sweep, uint64_t viewer)
+size_t sweep_users(const struct sweep *sweep, uint64_t ids[MAX_USERS])
 {
-    struct tidings_op op = question(sweep, TIDINGS_OP_FANS_AMONG, viewer);
     const struct recording *recording = sweep->run->recording;
-    uint64_t ids[MAX_USERS];
 
     memcpy(ids, recording->user_ids, recording->n_users * sizeof ids[0]);
     qsort(ids, recording->n_users, sizeof ids[0], by_number);
-    op.u.among.author_id = viewer;
-    op.u.among.user_ids = ids;
-    op.u.among.n_user_ids = recording->n_users;
-    return ask(sweep, &op);
-}
-
-static bool sweep_history(struct sweep *sweep, uint64_t viewer)
-{
-    uint64_t n;
-
-    return page_through(sweep, question(sweep, TIDINGS_OP_HISTORY, viewer), &n);
-}
-
-static bool sweep_posts(struct sweep *sweep)
-{
-    struct tidings_op op = question(sweep, TIDINGS_OP_POST, sweep->run->recording->user_ids[0]);
-
-    for (size_t i = 0; i < sweep->run->model.n_posts; i++) {
-        op.u.post.post_id = sweep->run->model.posts[i].id;
-        if (!ask(sweep, &op))
-            return false;
-    }
-    return true;
-}
-
-static bool sweep_events(struct sweep *sweep)
-{
-    struct tidings_op op = question(sweep, TIDINGS_OP_EVENTS, sweep->run->recording->user_ids[0]);
-    uint64_t n;
-
-    op.role = TIDINGS_ROLE_SERVICE;
-    return page_through(sweep, op, &n);
+    return recording->n_users;
 }
 
 static void find_authors(struct sweep *sweep)
@@ -232,22 +88,37 @@ static void find_authors(struct sweep *sweep)
     }
 }
 
+static bool sweep_all(struct sweep *sweep)
+{
+    for (int kind = 0; kind < TIDINGS_OP_COUNT; kind++) {
+        const struct op_row *row = op_row((enum tidings_op_kind)kind);
+
+        if (row->sweep != NULL && !row->sweep(sweep))
+            return false;
+    }
+    return true;
+}
+
+static bool sweep_user(struct sweep *sweep, uint64_t viewer)
+{
+    for (int kind = 0; kind < TIDINGS_OP_COUNT; kind++) {
+        const struct op_row *row = op_row((enum tidings_op_kind)kind);
+
+        if (row->sweep_user != NULL && !row->sweep_user(sweep, viewer))
+            return false;
+    }
+    return true;
+}
+
 bool run_sweep(struct run *run, int64_t now_ms, uint32_t limit)
 {
     struct sweep sweep = {.run = run, .now_ms = now_ms, .limit = limit};
     bool ok;
 
     find_authors(&sweep);
-    ok = sweep_posts(&sweep) && sweep_events(&sweep) && sweep_interactions(&sweep) &&
-         sweep_stories(&sweep);
-    for (size_t i = 0; ok && i < run->recording->n_users; i++) {
-        uint64_t viewer = run->recording->user_ids[i];
-
-        ok = sweep_unread(&sweep, viewer) && sweep_inbox(&sweep, viewer) &&
-             sweep_author_pages(&sweep, viewer) && sweep_relations(&sweep, viewer) &&
-             sweep_fans(&sweep, viewer) && sweep_history(&sweep, viewer) &&
-             sweep_reacted(&sweep, viewer) && sweep_reader(&sweep, viewer);
-    }
+    ok = sweep_all(&sweep);
+    for (size_t i = 0; ok && i < run->recording->n_users; i++)
+        ok = sweep_user(&sweep, run->recording->user_ids[i]);
     free(sweep.authors);
     return ok;
 }

@@ -14,15 +14,24 @@ struct sweep {
 };
 
 struct tidings_op question(const struct sweep *sweep, enum tidings_op_kind kind, uint64_t viewer);
-bool ask(struct sweep *sweep, const struct tidings_op *op);
+bool sweep_ask(struct sweep *sweep, const struct tidings_op *op);
 /* Pages through the whole list; *n is the number of its rows. */
-bool page_through(struct sweep *sweep, struct tidings_op op, uint64_t *n);
+bool sweep_list(struct sweep *sweep, struct tidings_op op, uint64_t *n);
 
-/* sweep_interact.c: every post and comment, the hot lists; and what one user reacted to. */
-bool sweep_interactions(struct sweep *sweep);
-bool sweep_reacted(struct sweep *sweep, uint64_t viewer);
-/* sweep_story.c: every story and scene; and what one user reads and is told of. */
-bool sweep_stories(struct sweep *sweep);
-bool sweep_reader(struct sweep *sweep, uint64_t viewer);
+/* Asks as an admin, whom nothing is kept from. */
+struct tidings_op admin_question(const struct sweep *sweep, enum tidings_op_kind kind);
+/* Is the count as many as there are rows? If not, says so. */
+bool sweep_same(struct sweep *sweep, uint64_t id, const char *what, uint64_t count, uint64_t rows);
+/* For qsort. */
+int by_number(const void *a, const void *b);
+/* All users, ascending; how many. */
+size_t sweep_users(const struct sweep *sweep, uint64_t ids[MAX_USERS]);
+
+/* inbox.c: one list of an inbox or of an author's page. */
+bool sweep_feed(struct sweep *sweep, enum tidings_op_kind kind, uint64_t viewer, uint64_t author_id,
+                enum tidings_filter filter, uint64_t *n);
+/* reaction.c: the counts of a post or comment, which are the lengths of the lists. */
+bool sweep_target(struct sweep *sweep, enum tidings_target target, uint64_t id,
+                  struct tidings_counts *counts);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Comments: writing, deleting and moderating them, folding, and their lists; see model.h. */
+/* Comments: writing, deleting and moderating them, folding, and their lists; see comment.c. */
 #include "model.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ struct model_comment *model_comment(const struct model *model, uint64_t id)
     return NULL;
 }
 
-/* ---- What follows from the rows ------------------------------------------------------------ */
+/* What follows from the rows. */
 
 enum tidings_comment_status model_comment_status(const struct model *model,
                                                  const struct model_comment *comment)
@@ -89,10 +89,10 @@ static struct tidings_comment show(struct model *model, const struct model_comme
     };
 }
 
-/* ---- Writing ------------------------------------------------------------------------------- */
+/* ---- Writing ------------------------------------------------------------------------------------- */
 
-static void add_event(struct model *model, enum tidings_event_type type, int64_t t, uint64_t actor,
-                      const struct model_comment *comment, int64_t delta)
+static void comment_event(struct model *model, enum tidings_event_type type, int64_t t,
+                          uint64_t actor, const struct model_comment *comment, int64_t delta)
 {
     model_add_event(model, (struct tidings_event){
                                .type = type,
@@ -126,9 +126,9 @@ static bool parent_ok(const struct model *model, const struct tidings_op *op,
     return true;
 }
 
-static bool create(struct model *model, const struct model_call *call, int64_t t,
-                   struct model_answer *answer)
+bool write_comment(struct model *model, const struct model_call *call, struct model_answer *answer)
 {
+    int64_t t = call->t;
     const struct tidings_op *op = call->op;
     struct model_bucket bucket = {&model_user(model, op->user_id)->comment_full_at,
                                   (int64_t)model->settings.comment_burst,
@@ -156,7 +156,7 @@ static bool create(struct model *model, const struct model_call *call, int64_t t
     };
     if (comment->id > model->newest_id)
         model->newest_id = comment->id;
-    add_event(model, TIDINGS_EVENT_COMMENT_CREATED, t, op->user_id, comment, +1);
+    comment_event(model, TIDINGS_EVENT_COMMENT_CREATED, t, op->user_id, comment, +1);
     answer->comment = show(model, comment, op->user_id, true);
     return true;
 }
@@ -181,9 +181,11 @@ static struct model_comment *living_comment(struct model *model, uint64_t id,
     return comment;
 }
 
-static bool delete_comment(struct model *model, const struct tidings_op *op, int64_t t,
-                           struct model_answer *answer)
+bool write_comment_delete(struct model *model, const struct model_call *call,
+                          struct model_answer *answer)
 {
+    const struct tidings_op *op = call->op;
+    int64_t t = call->t;
     struct model_comment *comment = living_comment(model, op->u.comment_id.comment_id, answer);
     bool visible;
 
@@ -197,14 +199,15 @@ static bool delete_comment(struct model *model, const struct tidings_op *op, int
     comment->deleted = true;
     model_drop(comment->body);
     comment->body = model_copy((struct tidings_text){"", 0});
-    add_event(model, TIDINGS_EVENT_COMMENT_DELETED, t, op->user_id, comment, visible ? -1 : 0);
+    comment_event(model, TIDINGS_EVENT_COMMENT_DELETED, t, op->user_id, comment, visible ? -1 : 0);
     return true;
 }
 
 /* Hides or restores, for good. */
-static bool moderate(struct model *model, const struct tidings_op *op, int64_t t,
-                     struct model_answer *answer)
+bool write_moderate(struct model *model, const struct model_call *call, struct model_answer *answer)
 {
+    const struct tidings_op *op = call->op;
+    int64_t t = call->t;
     bool hide = op->kind == TIDINGS_OP_COMMENT_HIDE;
     enum tidings_comment_status before;
     struct model_comment *comment;
@@ -220,26 +223,10 @@ static bool moderate(struct model *model, const struct tidings_op *op, int64_t t
     comment->moderated = true;
     comment->moderated_hidden = hide;
     if (model_comment_status(model, comment) != before)
-        add_event(model, hide ? TIDINGS_EVENT_COMMENT_HIDDEN : TIDINGS_EVENT_COMMENT_RESTORED, t,
-                  op->user_id, comment, hide ? -1 : +1);
+        comment_event(model, hide ? TIDINGS_EVENT_COMMENT_HIDDEN : TIDINGS_EVENT_COMMENT_RESTORED,
+                      t, op->user_id, comment, hide ? -1 : +1);
     answer->comment = show(model, comment, op->user_id, true);
     return true;
-}
-
-bool model_comment_write(struct model *model, const struct model_call *call, int64_t t,
-                         struct model_answer *answer)
-{
-    switch (call->op->kind) {
-    case TIDINGS_OP_COMMENT:
-        return create(model, call, t, answer);
-    case TIDINGS_OP_COMMENT_DELETE:
-        return delete_comment(model, call->op, t, answer);
-    case TIDINGS_OP_COMMENT_HIDE:
-    case TIDINGS_OP_COMMENT_RESTORE:
-        return moderate(model, call->op, t, answer);
-    default:
-        abort();
-    }
 }
 
 /* Comments that are folded or come back under other rules do so at once, by nobody's doing. */
@@ -260,14 +247,14 @@ void model_change_rules(struct model *model, const struct tidings_settings *sett
         hidden = model_comment_status(model, comment) == TIDINGS_COMMENT_HIDDEN;
         if (was == model_comment_status(model, comment))
             continue;
-        add_event(model, hidden ? TIDINGS_EVENT_COMMENT_HIDDEN : TIDINGS_EVENT_COMMENT_RESTORED, t,
-                  0, comment, hidden ? -1 : +1);
+        comment_event(model, hidden ? TIDINGS_EVENT_COMMENT_HIDDEN : TIDINGS_EVENT_COMMENT_RESTORED,
+                      t, 0, comment, hidden ? -1 : +1);
         model->newest_write_ms = t;
     }
     model->settings = *settings;
 }
 
-/* ---- Lists --------------------------------------------------------------------------------- */
+/* ---- Lists --------------------------------------------------------------------------------------- */
 
 /* A comment's place in a list; what is greater comes first. Scores may be negative. */
 static struct tidings_cursor place_of(const struct model *model, enum tidings_sort sort,
@@ -349,7 +336,7 @@ static void fill_page(struct model *model, const struct model_call *call,
     free(all);
 }
 
-void model_comments(struct model *model, const struct model_call *call, struct model_answer *answer)
+void read_comments(struct model *model, const struct model_call *call, struct model_answer *answer)
 {
     const struct tidings_op *op = call->op;
     struct model_post *post = model_post(model, op->u.comments.post_id);
@@ -367,4 +354,38 @@ void model_comments(struct model *model, const struct model_call *call, struct m
         return;
     }
     fill_page(model, call, post, answer);
+}
+
+/* ---- Arguments ----------------------------------------------------------------------------------- */
+
+const char *check_comment(const struct model *model, const struct model_call *call)
+{
+    const struct tidings_op *op = call->op;
+    long n = op->u.comment.body.p != NULL ? model_characters(op->u.comment.body) : 0;
+
+    if (!model_id_ok(op->u.comment.post_id))
+        return "post_id";
+    if (op->u.comment.parent_id > TIDINGS_ID_MAX)
+        return "parent_id";
+    return n < 1 || (uint64_t)n > model->settings.comment_max ? "body" : NULL;
+}
+
+const char *check_comments(const struct model *model, const struct model_call *call)
+{
+    const struct tidings_op *op = call->op;
+    enum tidings_sort sort = op->u.comments.sort;
+
+    if (!model_id_ok(op->u.comments.post_id))
+        return "post_id";
+    if (op->u.comments.parent_id > TIDINGS_ID_MAX)
+        return "parent_id";
+    if (sort != TIDINGS_HOT && sort != TIDINGS_NEW && sort != TIDINGS_OLD)
+        return "sort";
+    return model_check_page(model, &op->u.comments.page);
+}
+
+const char *check_comment_id(const struct model *model, const struct model_call *call)
+{
+    (void)model;
+    return !model_id_ok(call->op->u.comment_id.comment_id) ? "comment_id" : NULL;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reactions: setting and removing them, who reacted, and to what; see model.h. */
+/* Reactions: setting and removing them, who reacted, and to what; see reaction.c. */
 #include "model.h"
-
-#include <stdlib.h>
 
 uint64_t model_count_reactions(const struct model_reactions *reactions,
                                enum tidings_reaction reaction)
@@ -39,8 +37,6 @@ void model_count_interactions(const struct model *model, uint64_t user_id,
     }
 }
 
-/* ---- Setting and removing ------------------------------------------------------------------ */
-
 /* What the operation is about: a post, or a comment and its post. */
 struct target {
     struct model_post *post;
@@ -76,8 +72,9 @@ static bool is_living(const struct target *target, struct model_answer *answer)
     return false;
 }
 
-static void add_event(struct model *model, const struct tidings_op *op, const struct target *target,
-                      enum tidings_reaction reaction, bool created, int64_t t)
+static void vote_event(struct model *model, const struct tidings_op *op,
+                       const struct target *target, enum tidings_reaction reaction, bool created,
+                       int64_t t)
 {
     bool on_post = target->comment == NULL;
 
@@ -107,7 +104,7 @@ static bool remove_reaction(struct model *model, const struct tidings_op *op,
         for (size_t j = i + 1; j < reactions->n; j++)
             reactions->rows[j - 1] = reactions->rows[j];
         reactions->n--;
-        add_event(model, op, target, reaction, false, t);
+        vote_event(model, op, target, reaction, false, t);
         return true;
     }
     return false;
@@ -127,7 +124,7 @@ static bool set_reaction(struct model *model, const struct tidings_op *op,
     reactions->rows = model_room(reactions->rows, reactions->n + 1, sizeof *reactions->rows);
     reactions->rows[reactions->n++] =
         (struct model_reaction){op->user_id, reaction, t, model->turn};
-    add_event(model, op, target, reaction, true, t);
+    vote_event(model, op, target, reaction, true, t);
     return true;
 }
 
@@ -152,9 +149,10 @@ static void tell_folding(struct model *model, const struct tidings_op *op,
                });
 }
 
-bool model_react(struct model *model, const struct tidings_op *op, int64_t t,
-                 struct model_answer *answer)
+bool write_react(struct model *model, const struct model_call *call, struct model_answer *answer)
 {
+    const struct tidings_op *op = call->op;
+    int64_t t = call->t;
     struct model_bucket bucket = {&model_user(model, op->user_id)->react_full_at,
                                   (int64_t)model->settings.react_burst,
                                   (int64_t)model->settings.react_refill_ms};
@@ -180,10 +178,8 @@ bool model_react(struct model *model, const struct tidings_op *op, int64_t t,
     return true;
 }
 
-/* ---- Lists --------------------------------------------------------------------------------- */
-
 /* What is deleted only admins may still look at. */
-void model_reactors(struct model *model, const struct model_call *call, struct model_answer *answer)
+void read_reactors(struct model *model, const struct model_call *call, struct model_answer *answer)
 {
     const struct tidings_op *op = call->op;
     size_t limit = model_page_limit(model, &op->u.reactors.page);
@@ -280,7 +276,7 @@ static const struct model_reaction *reacted_comment(const struct model *model,
     return best;
 }
 
-void model_reacted(struct model *model, const struct model_call *call, struct model_answer *answer)
+void read_reacted(struct model *model, const struct model_call *call, struct model_answer *answer)
 {
     const struct tidings_op *op = call->op;
     size_t limit = model_page_limit(model, &op->u.reactors.page);
@@ -302,4 +298,42 @@ void model_reacted(struct model *model, const struct model_call *call, struct mo
         answer->reacted_rows[answer->n++] = row;
         after = found->turn;
     }
+}
+
+/* ---- Arguments ----------------------------------------------------------------------------------- */
+
+static const char *check_reaction(enum tidings_target target, enum tidings_reaction reaction)
+{
+    if (target == TIDINGS_TARGET_POST)
+        return reaction == TIDINGS_LIKE || reaction == TIDINGS_FAV ? NULL : "reaction";
+    if (target == TIDINGS_TARGET_COMMENT)
+        return reaction == TIDINGS_LIKE || reaction == TIDINGS_DOWNVOTE ? NULL : "reaction";
+    return "target";
+}
+
+const char *model_check_react(const struct model *model, const struct model_call *call)
+{
+    (void)model;
+    const struct tidings_op *op = call->op;
+    bool stats = op->kind == TIDINGS_OP_STATS; /* of whatever reactions there are */
+    const char *field =
+        check_reaction(op->u.react.target, stats ? TIDINGS_LIKE : op->u.react.reaction);
+
+    if (field != NULL)
+        return field;
+    return !model_id_ok(op->u.react.id) ? "id" : NULL;
+}
+
+const char *check_reactors(const struct model *model, const struct model_call *call)
+{
+    const struct tidings_op *op = call->op;
+    const char *field = check_reaction(op->u.reactors.target, op->u.reactors.reaction);
+
+    if (field != NULL)
+        return field;
+    if (op->u.reactors.reaction == TIDINGS_DOWNVOTE) /* nobody is told who did */
+        return "reaction";
+    if (op->kind == TIDINGS_OP_REACTORS && !model_id_ok(op->u.reactors.id))
+        return "id";
+    return model_check_page(model, &op->u.reactors.page);
 }

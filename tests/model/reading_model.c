@@ -1,9 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* Where readers stopped, in the model: all that was ever sent is kept, and what is shown is worked out
- * from it; see model_story.h. */
+/* Where readers stopped: all that was ever sent is kept, and what is shown is worked out from it; see reading.c. */
 #include "model.h"
 
 #include <string.h>
+
+struct model_reader *model_reader(struct model *model, uint64_t user_id)
+{
+    struct model_stories *stories = &model->stories;
+    struct model_reader *reader;
+
+    for (size_t i = 0; i < stories->n_readers; i++) {
+        if (stories->readers[i].user_id == user_id)
+            return &stories->readers[i];
+    }
+    stories->readers =
+        model_room(stories->readers, stories->n_readers + 1, sizeof *stories->readers);
+    reader = &stories->readers[stories->n_readers++];
+    memset(reader, 0, sizeof *reader);
+    reader->user_id = user_id;
+    return reader;
+}
 
 /* Whatever was sent for that time or an earlier one is void. */
 static int64_t void_up_to(const struct model_reader *reader, uint64_t story_id)
@@ -28,8 +44,7 @@ static bool further(const struct model_visit *a, const struct model_visit *b)
     return a->message_id > b->message_id;
 }
 
-bool model_stopped_at(const struct model_reader *reader, uint64_t story_id,
-                      struct tidings_reading *shown)
+bool stopped_at(const struct model_reader *reader, uint64_t story_id, struct tidings_reading *shown)
 {
     int64_t gone = void_up_to(reader, story_id);
     const struct model_visit *read = NULL;
@@ -55,7 +70,7 @@ bool model_stopped_at(const struct model_reader *reader, uint64_t story_id,
     return true;
 }
 
-uint64_t model_changed_at(const struct model_reader *reader, uint64_t story_id)
+uint64_t changed_at(const struct model_reader *reader, uint64_t story_id)
 {
     for (size_t i = 0; i < reader->n_changes; i++) {
         if (reader->changes[i].story_id == story_id)
@@ -89,7 +104,7 @@ static uint64_t count_shown(const struct model_reader *reader)
     uint64_t n = 0;
 
     for (size_t i = 0; i < reader->n_changes; i++)
-        n += model_stopped_at(reader, reader->changes[i].story_id, &shown);
+        n += stopped_at(reader, reader->changes[i].story_id, &shown);
     return n;
 }
 
@@ -115,9 +130,11 @@ static bool is_place(const struct model *model, const struct tidings_op *op,
     return op->u.reading.message_id == 0 || had_message(scene, op->u.reading.message_id);
 }
 
-static bool reading_set(struct model *model, const struct tidings_op *op, int64_t t,
-                        struct model_answer *answer)
+bool write_reading_set(struct model *model, const struct model_call *call,
+                       struct model_answer *answer)
 {
+    const struct tidings_op *op = call->op;
+    int64_t t = call->t;
     const struct model_post *story = model_living_story(model, op->u.reading.story_id, answer);
     struct model_reader *reader = model_reader(model, op->user_id);
     struct tidings_reading before;
@@ -130,7 +147,7 @@ static bool reading_set(struct model *model, const struct tidings_op *op, int64_
         answer->err = TIDINGS_NOT_FOUND;
         return false;
     }
-    shown = model_stopped_at(reader, story->id, &before);
+    shown = stopped_at(reader, story->id, &before);
     if (!shown && count_shown(reader) >= model->settings.reading_max) {
         answer->err = TIDINGS_READING_LIMIT;
         return false;
@@ -138,7 +155,7 @@ static bool reading_set(struct model *model, const struct tidings_op *op, int64_
     reader->visits = model_room(reader->visits, reader->n_visits + 1, sizeof *reader->visits);
     reader->visits[reader->n_visits++] = (struct model_visit){
         story->id, op->u.reading.scene_id, op->u.reading.message_id, device_time(op, t)};
-    model_stopped_at(reader, story->id, after);
+    stopped_at(reader, story->id, after);
     answer->changed = memcmp(&before, after, sizeof before) != 0;
     if (answer->changed)
         note_change(model, reader, story->id);
@@ -157,7 +174,7 @@ static void add_mark(struct model *model, struct model_reader *reader, uint64_t 
     for (size_t i = 0; i < n; i++) {
         uint64_t id = reader->changes[i].story_id;
 
-        if ((story_id == 0 || story_id == id) && model_stopped_at(reader, id, &shown) &&
+        if ((story_id == 0 || story_id == id) && stopped_at(reader, id, &shown) &&
             shown.modified_at <= at)
             note_change(model, reader, id);
     }
@@ -165,9 +182,11 @@ static void add_mark(struct model *model, struct model_reader *reader, uint64_t 
     reader->marks[reader->n_marks++] = (struct model_mark){story_id, at};
 }
 
-static bool reading_delete(struct model *model, const struct tidings_op *op, int64_t t,
-                           struct model_answer *answer)
+bool write_reading_delete(struct model *model, const struct model_call *call,
+                          struct model_answer *answer)
 {
+    const struct tidings_op *op = call->op;
+    int64_t t = call->t;
     const struct model_post *story = model_post(model, op->u.reading.story_id);
 
     if (story == NULL || story->kind != TIDINGS_STORY) {
@@ -178,13 +197,89 @@ static bool reading_delete(struct model *model, const struct tidings_op *op, int
     return true;
 }
 
-bool model_reading_write(struct model *model, const struct tidings_op *op, int64_t t,
+bool write_reading_clear(struct model *model, const struct model_call *call,
                          struct model_answer *answer)
 {
-    if (op->kind == TIDINGS_OP_READING_SET)
-        return reading_set(model, op, t, answer);
-    if (op->kind == TIDINGS_OP_READING_DELETE)
-        return reading_delete(model, op, t, answer);
-    add_mark(model, model_reader(model, op->user_id), 0, device_time(op, t));
+    (void)answer;
+    add_mark(model, model_reader(model, call->op->user_id), 0, device_time(call->op, call->t));
     return true;
+}
+
+/* a comes before b: the later one, of the same time the one with the greater story id. */
+static bool reading_before(struct tidings_cursor a, struct tidings_cursor b)
+{
+    return a.a != b.a ? a.a > b.a : a.b > b.b;
+}
+
+static struct tidings_cursor place_of(const struct tidings_reading *shown)
+{
+    return (struct tidings_cursor){(uint64_t)shown->modified_at, shown->story_id};
+}
+
+/* All that is shown of the reader behind `after`, in order. */
+static void gather_readings(struct model *model, const struct model_reader *reader,
+                            struct tidings_cursor after, struct model_answer *answer)
+{
+    struct tidings_reading *rows = model_room(NULL, reader->n_changes, sizeof *rows);
+
+    for (size_t i = 0; i < reader->n_changes; i++) {
+        struct tidings_reading shown;
+        size_t at = answer->n;
+        const struct model_post *story;
+
+        if (!stopped_at(reader, reader->changes[i].story_id, &shown))
+            continue;
+        if (after.a != 0 && !reading_before(after, place_of(&shown)))
+            continue;
+        story = model_post(model, shown.story_id);
+        shown.title = story->title;
+        shown.is_deleted = story->deleted;
+        for (; at > 0 && reading_before(place_of(&shown), place_of(&rows[at - 1])); at--)
+            rows[at] = rows[at - 1];
+        rows[at] = shown;
+        answer->n++;
+    }
+    answer->story.readings = rows;
+}
+
+void read_readings(struct model *model, const struct model_call *call, struct model_answer *answer)
+{
+    const struct model_reader *reader = model_reader(model, call->op->user_id);
+    size_t limit = model_page_limit(model, &call->op->u.readings.page);
+
+    gather_readings(model, reader, call->after, answer);
+    if (call->op->u.readings.delta || answer->n <= limit)
+        return;
+    answer->n = limit;
+    answer->next = place_of(&answer->story.readings[limit - 1]);
+}
+
+/* ---- Arguments ----------------------------------------------------------------------------------- */
+
+const char *check_reading(const struct model *model, const struct model_call *call)
+{
+    (void)model;
+    const struct tidings_op *op = call->op;
+
+    if (op->kind != TIDINGS_OP_READING_CLEAR && !model_id_ok(op->u.reading.story_id))
+        return "story_id";
+    if (op->u.reading.modified_at < 0)
+        return "modified_at";
+    if (op->kind != TIDINGS_OP_READING_SET)
+        return NULL;
+    if (op->u.reading.scene_id > TIDINGS_ID_MAX)
+        return "scene_id";
+    if (op->u.reading.message_id > TIDINGS_ID_MAX)
+        return "message_id";
+    return op->u.reading.scene_id == 0 && op->u.reading.message_id != 0 ? "message_id" : NULL;
+}
+
+const char *check_readings(const struct model *model, const struct model_call *call)
+{
+    const struct tidings_op *op = call->op;
+
+    if (op->u.readings.since > TIDINGS_ID_MAX ||
+        (op->u.readings.since != 0 && !op->u.readings.delta))
+        return "since";
+    return model_check_page(model, &op->u.readings.page);
 }
