@@ -467,6 +467,91 @@ const struct op_row row_badge = {
     .compare = same_badge,
 };
 
+/* ---- Many badges at once ------------------------------------------------------------------------ */
+
+static void many_arguments(struct generator *g, struct run *run, struct step *step)
+{
+    const struct tidings_settings *s = &g->recording->settings;
+    size_t most = g->recording->n_users < s->many_max ? g->recording->n_users : s->many_max;
+    size_t n = (size_t)rng_between(&g->rng, 1, most);
+    uint64_t *ids = recording_room(g->recording, n * sizeof *ids);
+
+    (void)run;
+    if (rng_percent(&g->rng, 85))
+        step->op.role = TIDINGS_ROLE_SERVICE;
+    for (size_t i = 0; i < n; i++) /* in any order, and some of them twice */
+        ids[i] = g->recording->user_ids[rng_between(&g->rng, 0, g->recording->n_users - 1)];
+    step->op.u.many.user_ids = ids;
+    step->op.u.many.n_user_ids = n;
+}
+
+static void bad_many(struct generator *g, struct step *step)
+{
+    uint64_t *ids = recording_room(g->recording, 2 * sizeof *ids);
+
+    ids[0] = 9;
+    ids[1] = generate_bad_id(g);
+    step->op.u.many.user_ids = ids;
+    step->op.u.many.n_user_ids = rng_percent(&g->rng, 70) ? 2 : 0;
+}
+
+static void many_report(struct report *report, const struct step *step)
+{
+    report_add(report, " user_ids=[");
+    for (size_t i = 0; i < step->op.u.many.n_user_ids; i++)
+        report_add(report, "%s%" PRIu64, i > 0 ? " " : "", step->op.u.many.user_ids[i]);
+    report_add(report, "]");
+}
+
+static const char *check_many(const struct model *model, const struct model_call *call)
+{
+    const struct tidings_op *op = call->op;
+
+    if (op->u.many.n_user_ids == 0 || op->u.many.n_user_ids > model->settings.many_max)
+        return "user_ids";
+    for (size_t i = 0; i < op->u.many.n_user_ids; i++) {
+        if (!model_id_ok(op->u.many.user_ids[i]))
+            return "user_ids";
+    }
+    return NULL;
+}
+
+static void read_badges(struct model *model, const struct model_call *call,
+                        struct model_answer *answer)
+{
+    const struct tidings_op *op = call->op;
+
+    if (op->role == TIDINGS_ROLE_USER) {
+        answer->err = TIDINGS_FORBIDDEN;
+        return;
+    }
+    answer->user_ids = model_room(NULL, op->u.many.n_user_ids, sizeof *answer->user_ids);
+    for (size_t i = 0; i < op->u.many.n_user_ids; i++)
+        answer->user_ids[answer->n++] =
+            model_unread(model, model_user(model, op->u.many.user_ids[i]), 0);
+}
+
+static void same_badges(struct diff *diff, const struct model_answer *want,
+                        const struct tidings_answer *got)
+{
+    size_t n = same_length(diff, want->n, got->u.badges.n);
+
+    for (diff->row = 0; diff->row < n; diff->row++)
+        same_u64(diff, "total", want->user_ids[diff->row], got->u.badges.totals[diff->row]);
+    diff->list = NULL;
+}
+
+const struct op_row row_badges = {
+    .weights = {[MOOD_MIXED] = 3, [MOOD_READ] = 3, [MOOD_DELETE] = 2},
+    .as_of = offsetof(struct tidings_answer, u.badges.as_of),
+    .arguments = many_arguments,
+    .mistake = bad_many,
+    .report = many_report,
+    .check = check_many,
+    .read = read_badges,
+    .compare = same_badges,
+};
+
 const struct op_row row_unread = {
     .weights = {[MOOD_MIXED] = 4,
                 [MOOD_PUBLISH] = 1,

@@ -61,6 +61,10 @@ struct tidings_op good(enum tidings_op_kind kind)
         op.u.among.user_ids = three_ids;
         op.u.among.n_user_ids = 3;
         break;
+    case TIDINGS_OP_BADGES:
+        op.u.many.user_ids = three_ids;
+        op.u.many.n_user_ids = 3;
+        break;
     case TIDINGS_OP_COUNTERS:
     case TIDINGS_OP_PROFILE:
         op.u.user.user_id = 8;
