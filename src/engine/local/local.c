@@ -51,27 +51,17 @@ static void local_submit(struct engine *engine, struct tidings_call *call)
         writer_submit(local, call);
 }
 
-static enum tidings_err answer(struct view *view, struct tidings_call *call)
-{
-    struct reply reply = {call->op, call->answer, call->answer->memory};
-    enum tidings_err err =
-        call->op->once ? once_recall(view, &reply) : op_table[call->op->kind].answer(view, &reply);
-    return err ? err : *view->err;
-}
-
 static enum tidings_err local_finish(struct engine *engine, struct tidings_call *call)
 {
     struct local *local = (struct local *)engine;
+    struct reply reply = {call->op, call->answer, call->answer->memory};
     struct snapshot *snapshot;
     enum tidings_err err = snapshot_take(local, call->op, &snapshot);
-    if (!err) {
-        err = answer(&snapshot->view.view, call);
-        snapshot_return(local, snapshot);
-    }
-    /* The change is made, and only its answer could not be. */
-    bool changed = op_writes(call->op->kind);
-    return changed && (err == TIDINGS_CORRUPT || err == TIDINGS_NO_MEMORY) ? TIDINGS_UNCERTAIN
-                                                                           : err;
+    if (err)
+        return err;
+    err = op_answer(&snapshot->view.view, &reply);
+    snapshot_return(local, snapshot);
+    return err;
 }
 
 static void local_stats(struct engine *engine, struct tidings_stats *stats)

@@ -76,30 +76,6 @@ static bool take_batch(struct local *local, struct tidings_call **batch, size_t 
 
 /* ---- A batch -------------------------------------------------------------------------------- */
 
-/* The answer is made here and now, since its rendering is kept in the same step as the change. */
-static void keep_answer(struct view *view, struct reply *reply)
-{
-    const struct tidings_once *once = reply->op->once;
-    struct tidings_text bytes = {NULL, 0};
-    op_table[reply->op->kind].answer(view, reply);
-    if (!view_failed(view) && !once->render(once, reply->answer, &bytes))
-        view_fail(view, TIDINGS_NO_MEMORY);
-    once_keep(view, reply->op, bytes);
-}
-
-static enum tidings_err change(struct view *view, struct reply *reply)
-{
-    const struct tidings_op *op = reply->op;
-    bool happened = false;
-    enum tidings_err err = op->once ? once_verdict(view, op, &happened) : TIDINGS_OK;
-    if (err || happened)
-        return err;
-    err = op_table[op->kind].change(view, reply);
-    if (!err && op->once)
-        keep_answer(view, reply);
-    return err;
-}
-
 static void apply(struct local *local, struct local_view *view, struct tidings_call *call)
 {
     struct reply reply = {call->op, call->answer, call->answer->memory};
@@ -113,7 +89,7 @@ static void apply(struct local *local, struct local_view *view, struct tidings_c
     view->last_id = view->view.stamp;
     view->view.now_ms = id_time_ms(view->view.stamp);
     view->spent = false;
-    call->err = change(&view->view, &reply);
+    call->err = op_change(&view->view, &reply);
     arena_clear(view->view.scratch);
     if (call->err) {
         assert(view->txn->writes == writes || view_failed(&view->view));

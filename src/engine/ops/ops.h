@@ -16,7 +16,7 @@
 
 typedef enum tidings_err op_fn(struct view *view, struct reply *reply);
 
-/* The halves of an operation; NULL if there is nothing to change. The table has a row for each, or does not compile. */
+/* The halves of an operation; change NULL: it only reads. The table has a row for each, or does not compile. */
 struct op_halves {
     op_fn *change;
     op_fn *answer;
@@ -31,21 +31,17 @@ static inline bool op_writes(enum tidings_op_kind kind)
 /* Texts that the operation stores: what makes a batch large. */
 size_t op_bytes(const struct tidings_op *op);
 
-/* ---- Once (once.c) -------------------------------------------------------------------------- */
-
 /*
- * An operation with a key: whether it happened before, then nothing is to be done. OK, or KEY_REUSED if the key was used
- * for something else.
+ * Makes the change, on a view whose answer is empty. One with a key (op->once) that has happened before changes nothing;
+ * if it happens now, its answer is made and rendered here, and kept in the same step (once.c).
  */
-enum tidings_err once_verdict(struct view *view, const struct tidings_op *op, bool *happened);
+enum tidings_err op_change(struct view *view, struct reply *reply);
 
-/* Keeps the rendering of the answer of the operation under way. */
-void once_keep(struct view *view, const struct tidings_op *op, struct tidings_text answer);
+/* Completes the answer, on a view that includes the change; with a key it is what was kept. The final error: UNCERTAIN if a
+ * change was made, and its answer could not be. */
+enum tidings_err op_answer(struct view *view, struct reply *reply);
 
-/* What was kept, as the answer; UNCERTAIN if nothing is. */
-enum tidings_err once_recall(struct view *view, struct reply *reply);
-
-/* The least stamp of what is remembered still. */
+/* The least stamp of what happened once that is remembered still. */
 uint64_t once_oldest_kept(const struct view *view);
 
 /* ---- What engines ask besides --------------------------------------------------------------- */

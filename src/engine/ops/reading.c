@@ -60,18 +60,6 @@ static bool join(struct view *view, uint64_t reader, uint64_t story, struct shel
     return changed;
 }
 
-/* Whether there is, or was, such a place in the story. */
-static bool is_place(struct view *view, const struct tidings_op *op)
-{
-    struct scene_record scene;
-    uint64_t scene_id = op->u.reading.scene_id, message_id = op->u.reading.message_id;
-    if (!scene_id)
-        return true;
-    if (!view_scene(view, scene_id, &scene) || scene.story != op->u.reading.story_id)
-        return false;
-    return !message_id || view->rows->was_given(view, scene_id, message_id);
-}
-
 enum tidings_err change_reading_set(struct view *view, struct reply *reply)
 {
     const struct tidings_op *op = reply->op;
@@ -81,7 +69,7 @@ enum tidings_err change_reading_set(struct view *view, struct reply *reply)
     enum tidings_err err = story_find(view, reply, story_id, &story);
     if (err)
         return err;
-    if (!is_place(view, op))
+    if (!story_has_place(view, story_id, op->u.reading.scene_id, op->u.reading.message_id))
         return TIDINGS_NOT_FOUND;
     struct shelf_record shelf = view->rows->get_shelf(view, reader);
     struct position_record position = view->rows->get_position(view, reader, story_id);

@@ -30,6 +30,16 @@ enum tidings_err story_find(struct view *view, struct reply *reply, uint64_t id,
     return story->deleted ? refuse_deleted(view, reply, story->title) : TIDINGS_OK;
 }
 
+bool story_has_place(struct view *view, uint64_t story, uint64_t scene_id, uint64_t message)
+{
+    struct scene_record scene;
+    if (!scene_id)
+        return true;
+    if (!view_scene(view, scene_id, &scene) || scene.story != story)
+        return false;
+    return !message || view->rows->was_given(view, scene_id, message);
+}
+
 /* A scene that can be seen, and its story; DELETED with the title of which of the two is gone. */
 static enum tidings_err find_scene(struct view *view, struct reply *reply, uint64_t id,
                                    struct scene_record *scene, struct post_record *story)

@@ -13,4 +13,7 @@ enum tidings_err story_find(struct view *view, struct reply *reply, uint64_t id,
 /* Whether there is such a story, deleted or not. */
 bool story_exists(struct view *view, uint64_t id, struct post_record *story);
 
+/* Whether there is, or was, such a place in the story: a scene (0: none yet), and a message of it (0 likewise). */
+bool story_has_place(struct view *view, uint64_t story, uint64_t scene, uint64_t message);
+
 #endif

@@ -68,16 +68,6 @@ static struct reading_shown shown_of(struct check *check, uint64_t user,
     return reading_show(&position->reading, cleared);
 }
 
-/* The place in the story, if one was read. */
-static bool is_place(struct view *view, uint64_t story, const struct reading *reading)
-{
-    struct scene_record scene;
-    if (!reading->scene)
-        return true;
-    return view_scene(view, reading->scene, &scene) && scene.story == story &&
-           (!reading->message || local_was_given(view, reading->scene, reading->message));
-}
-
 static void check_position(struct check *check, uint64_t user, uint64_t story)
 {
     struct view *view = check->view;
@@ -86,7 +76,8 @@ static void check_position(struct check *check, uint64_t user, uint64_t story)
     if (!load_position(check, user, story, &position))
         return;
     struct reading_shown shown = shown_of(check, user, &position);
-    bool sound = story_exists(view, story, &post) && is_place(view, story, &position.reading);
+    bool sound = story_exists(view, story, &post) &&
+                 story_has_place(view, story, position.reading.scene, position.reading.message);
     if (view_failed(view))
         return;
     if (!sound)
