@@ -112,15 +112,16 @@ static bool busy_world(const char *dir, uint64_t seed)
 static const struct {
     const char *name;
     bool (*run)(const char *dir, uint64_t seed);
+    bool local_only; /* it is about the data directory, or what LMDB has so many of */
 } tests[] = {
-    {"a_busy_world_keeps_its_invariants", busy_world},
-    {"total_and_as_of_are_of_one_moment", total_and_as_of_are_of_one_moment},
-    {"votes_fold_comments_and_bring_them_back", votes_fold_and_unfold},
-    {"notifications_are_counted_right", notifications_are_counted_right},
-    {"many_calls_in_flight_from_one_thread", submit_many},
-    {"a_full_queue_is_busy_and_loses_nothing", submit_to_a_full_queue},
-    {"more_readers_than_there_may_be", read_with_few_readers},
-    {"a_directory_is_one_engines_alone", open_twice},
+    {"a_busy_world_keeps_its_invariants", busy_world, false},
+    {"total_and_as_of_are_of_one_moment", total_and_as_of_are_of_one_moment, false},
+    {"votes_fold_comments_and_bring_them_back", votes_fold_and_unfold, false},
+    {"notifications_are_counted_right", notifications_are_counted_right, false},
+    {"many_calls_in_flight_from_one_thread", submit_many, false},
+    {"a_full_queue_is_busy_and_loses_nothing", submit_to_a_full_queue, false},
+    {"more_readers_than_there_may_be", read_with_few_readers, true},
+    {"a_directory_is_one_engines_alone", open_twice, true},
 };
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
@@ -190,6 +191,7 @@ int main(int argc, char **argv)
     uint64_t seed = (uint64_t)time(NULL) * 100000 + (uint64_t)getpid() % 100000;
     size_t n = sizeof tests / sizeof tests[0];
     char dir[4096] = "";
+    size_t asked = 0;
     size_t passed = 0;
 
     if (!parse(argc, argv, &seed, dir, sizeof dir)) {
@@ -201,9 +203,13 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     }
     printf("%s --seed %" PRIu64 " --seconds %u\n", argv[0], seed, test_seconds);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        if (tests[i].local_only && !engine_is_local())
+            continue;
+        asked++;
         passed += run_test(i, dir, seed);
+    }
     rmdir(dir);
-    printf("%zu passed, %zu failed\n", passed, n - passed);
-    return passed == n ? EXIT_SUCCESS : EXIT_FAILURE;
+    printf("%zu passed, %zu failed\n", passed, asked - passed);
+    return passed == asked ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "scenes.h"
 #include "recording.h"
+#include "scenes.h"
 #include "support/engine.h"
 
 #include <inttypes.h>

@@ -75,7 +75,7 @@ static void bad_key_files_are_refused_with_the_entry(void **state)
 
 static void a_keys_file_open_to_others_is_warned_about(void **state)
 {
-    char path[] = "/tmp/test_auth_keys_XXXXXX";
+    char path[] = "/tmp/test_keys_XXXXXX";
     static const char json[] = "{\"keys\":[{\"alg\":\"HS256\",\"secret\":"
                                "\"MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY\"}]}";
     struct keys_note note;

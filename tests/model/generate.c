@@ -108,10 +108,20 @@ static void count_write(struct generator *g)
 
 /* ---- Arguments ----------------------------------------------------------------------------- */
 
-struct ref some_token(struct generator *g)
+struct ref some_token(struct generator *g, struct run *run, uint64_t viewer,
+                      bool (*is_edge)(struct run *run, uint64_t viewer,
+                                      const struct model_moment *covers))
 {
-    return (struct ref){REF_AS_OF, 0,
-                        rng_percent(&g->rng, 80) ? rng_between(&g->rng, 1, SLOTS - 1) : 0};
+    uint64_t slot = 0;
+
+    if (rng_percent(&g->rng, 20))
+        return (struct ref){REF_AS_OF, 0, 0};
+    for (int tries = 0; tries < 24; tries++) {
+        slot = rng_between(&g->rng, 1, SLOTS - 1);
+        if (run->slots[slot].covers.given && is_edge(run, viewer, &run->slots[slot].covers))
+            break;
+    }
+    return (struct ref){REF_AS_OF, 0, slot};
 }
 
 void page_arguments(struct generator *g, struct run *run, struct step *step)
@@ -271,7 +281,10 @@ static void make_op(struct generator *g, struct run *run, struct step *step)
         make_once(g, run, step);
     if (model_op_writes(step->op.kind))
         count_write(g);
-    if (op_row(step->op.kind)->as_of != 0 && rng_percent(&g->rng, 60))
+    /* Tokens that answers give, and of the moment just before something new. */
+    row = op_row(step->op.kind);
+    if ((row->as_of != 0 && rng_percent(&g->rng, 60)) ||
+        (row->delivers && rng_percent(&g->rng, 50)))
         step->keep_as_of = (uint32_t)rng_between(&g->rng, 1, SLOTS - 1);
     if (rng_percent(&g->rng, 4)) {
         generate_mistake(g, step);

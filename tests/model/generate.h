@@ -93,8 +93,11 @@ uint64_t some_user(struct generator *g);
 uint64_t some_author(struct generator *g);
 uint64_t any_user(struct generator *g);
 uint64_t some_target(struct generator *g, uint64_t viewer);
-/* An `as_of`: one that was kept, or a fresh one. */
-struct ref some_token(struct generator *g);
+/* An `as_of`: a fresh one, or one that was kept; rather one of which is_edge says that what came right behind it matters to
+ * the viewer. */
+struct ref some_token(struct generator *g, struct run *run, uint64_t viewer,
+                      bool (*is_edge)(struct run *run, uint64_t viewer,
+                                      const struct model_moment *covers));
 /* A post as the viewer might meet it: mostly a late one; any at all, or one in their inbox. */
 struct ref some_post(struct generator *g, struct run *run, uint64_t viewer, bool any);
 /* The post or the comment that is talked about, or another. */

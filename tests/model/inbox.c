@@ -25,6 +25,17 @@ static void mark_inbox(struct generator *g, struct run *run, struct step *step)
     step->op.u.mark.n_post_ids = n;
 }
 
+/* Is the next post one that the viewer has not read? */
+static bool is_edge(struct run *run, uint64_t viewer, const struct model_moment *covers)
+{
+    const struct model_cell *cell;
+
+    if (covers->posts >= run->model.n_posts)
+        return false;
+    cell = &model_user(&run->model, viewer)->cells[covers->posts];
+    return cell->delivered && !cell->is_read;
+}
+
 static void mark_arguments(struct generator *g, struct run *run, struct step *step)
 {
     uint64_t most = g->recording->settings.mark_max;
@@ -33,7 +44,7 @@ static void mark_arguments(struct generator *g, struct run *run, struct step *st
     if (step->op.kind == TIDINGS_OP_MARK_READ && rng_percent(&g->rng, 35)) {
         if (rng_percent(&g->rng, 60))
             step->op.u.mark.author_id = some_target(g, step->op.user_id);
-        step->up_to = some_token(g);
+        step->up_to = some_token(g, run, step->op.user_id, is_edge);
         return;
     }
     if (rng_percent(&g->rng, 4)) {

@@ -147,14 +147,26 @@ static struct ref some_notification(struct generator *g, struct run *run, uint64
         run->story.maker_of[reader->told[reader->n_told - 1 - rng_below(&g->rng, span)].scene]};
 }
 
+/* Is the next scene one that the viewer was told of and has not marked? */
+static bool is_edge(struct run *run, uint64_t viewer, const struct model_moment *covers)
+{
+    const struct model_reader *reader = model_reader(&run->model, viewer);
+
+    for (size_t i = 0; i < reader->n_told; i++) {
+        if (reader->told[i].scene == covers->scenes)
+            return !reader->told[i].is_read;
+    }
+    return false;
+}
+
 static void mark_arguments(struct generator *g, struct run *run, struct step *step)
 {
     uint64_t most = g->recording->settings.mark_max;
     size_t n = rng_between(&g->rng, 1, most < 8 ? most : 8);
     uint64_t user_id = step->op.user_id;
 
-    if (rng_percent(&g->rng, 35)) {
-        step->up_to = some_token(g);
+    if (rng_percent(&g->rng, 50)) {
+        step->up_to = some_token(g, run, user_id, is_edge);
         return;
     }
     step->op.u.mark.n_post_ids = n;

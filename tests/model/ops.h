@@ -21,7 +21,8 @@ struct op_row {
     size_t page;
     size_t next;
     size_t as_of;
-    bool endless; /* any number is a place in its list, and there is always one to ask again at */
+    bool delivers; /* what it makes is delivered: tokens of the moment before it are kept, too */
+    bool endless;  /* any number is a place in its list, and there is always one to ask again at */
 
     /* Making it up: how often in which mood; its arguments; one of them made wrong; the clock to when it matters. */
     unsigned char weights[MOODS];

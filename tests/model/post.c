@@ -289,6 +289,7 @@ static bool sweep_posts(struct sweep *sweep)
 /* ---- Rows ---------------------------------------------------------------------------------------- */
 
 const struct op_row row_publish = {
+    .delivers = true,
     .weights = {[MOOD_MIXED] = 16,
                 [MOOD_PUBLISH] = 80,
                 [MOOD_READ] = 6,

@@ -197,5 +197,8 @@ void step_report(struct report *report, size_t number, const struct step *step)
         report_add(report, " once: key %" PRIu32 " fingerprint %" PRIu32, step->once,
                    step->once_print);
     if (step->keep_as_of != 0)
-        report_add(report, " -> as_of[%" PRIu32 "]", step->keep_as_of);
+        report_add(report,
+                   op_row(step->op.kind)->as_of != 0 ? " -> as_of[%" PRIu32 "]"
+                                                     : " behind as_of[%" PRIu32 "]",
+                   step->keep_as_of);
 }

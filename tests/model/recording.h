@@ -64,9 +64,10 @@ struct step {
     uint32_t comment;     /* COMMENT: its number */
     uint32_t list;        /* number of the list it pages through; 0 is none */
     bool list_begins;     /* from its beginning, rather than from where it stands */
-    uint32_t keep_as_of;  /* the slot that keeps the answer's token */
-    uint32_t once;        /* number of its key; 0: it is not one to be made only once */
-    uint32_t once_print;  /* number of its fingerprint */
+    uint32_t
+        keep_as_of; /* the slot that keeps the answer's token, or if it has none, one of the moment before it */
+    uint32_t once;       /* number of its key; 0: it is not one to be made only once */
+    uint32_t once_print; /* number of its fingerprint */
     const struct tidings_settings *rules; /* REOPEN: from now on these; NULL: as before */
     bool wild_cursor;                     /* op's cursor is made up: any sane answer will do */
 };

@@ -339,6 +339,14 @@ static bool remember(struct run *run, const struct step *step, const struct tidi
     return row->remember == NULL || row->remember(run, step, op);
 }
 
+static bool keep_moment_before(struct run *run, const struct step *step)
+{
+    const struct op_row *row = op_row(step->op.kind);
+
+    return step->keep_as_of == 0 || row == NULL || row->as_of != 0 ||
+           fresh_token(run, step, &run->slots[step->keep_as_of]);
+}
+
 static bool run_op_step(struct run *run, const struct step *step)
 {
     struct tidings_op op = step->op;
@@ -353,7 +361,7 @@ static bool run_op_step(struct run *run, const struct step *step)
         op.once = &once;
     }
     op.now_ms = step->by_clock ? 0 : step->now_ms;
-    ok = resolve(run, step, &op, &call);
+    ok = keep_moment_before(run, step) && resolve(run, step, &op, &call);
     if (ok && step->wild_cursor) {
         ok = run_wild(run, &op);
     } else if (ok) {

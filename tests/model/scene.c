@@ -328,6 +328,7 @@ static bool sweep_scene(struct sweep *sweep)
 /* ---- Rows ---------------------------------------------------------------------------------------- */
 
 const struct op_row row_scene_publish = {
+    .delivers = true,
     .weights = {[MOOD_MIXED] = 6, [MOOD_STORY] = 30, [MOOD_DEVICES] = 10},
     .arguments = scene_publish_arguments,
     .mistake = bad_scene,
