@@ -11,8 +11,7 @@
 #include "api/parcel.h"
 #include "base/thread.h"
 
-/* Events that wait to be told at most: if there are more, everything is counted anew for everybody. */
-enum { EVENTS_MAX = 4096, REPLAY_MAX = 100, TEXTS_MAX = 16 << 20, ACTING_USER = 1 };
+enum { REPLAY_MAX = 100, TEXTS_MAX = 16 << 20, ACTING_USER = 1 };
 
 /* A stream that has begun. */
 struct greeting {
@@ -47,9 +46,9 @@ struct teller {
 
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t wanted;
-    struct tidings_event events[EVENTS_MAX];
+    struct tidings_event *events; /* that wait to be told: stream_backlog at most */
     size_t n_events;
-    bool lost;
+    bool lost; /* there were more: everything is counted anew for everybody */
     struct greeting *first, **last;
     bool stopping;
 };
@@ -437,13 +436,15 @@ static bool take_news(struct teller *teller, struct greeting **greetings)
     pthread_mutex_lock(&teller->mutex);
     while (!teller->n_events && !teller->lost && !teller->first && !teller->stopping)
         pthread_cond_wait(&teller->wanted, &teller->mutex);
+    round->lost = teller->lost;
+    if (round->lost)
+        teller->n_events = 0; /* all is counted anew, and whoever is behind must not stay so */
+    teller->lost = false;
     round->n_events = teller->n_events < PARCEL_MESSAGES ? teller->n_events : PARCEL_MESSAGES;
     memcpy(round->events, teller->events, round->n_events * sizeof *round->events);
     teller->n_events -= round->n_events;
     memmove(teller->events, teller->events + round->n_events,
             teller->n_events * sizeof *teller->events);
-    round->lost = teller->lost && !teller->n_events;
-    teller->lost = teller->lost && !round->lost;
     *greetings = teller->first;
     teller->first = NULL;
     teller->last = &teller->first;
@@ -489,7 +490,7 @@ static void heed(struct tidings_watcher *watcher, const struct tidings_event *ev
     for (size_t i = 0; i < n; i++) {
         if (concern_of(events[i].type)->whom == NOBODY)
             continue;
-        if (teller->n_events < EVENTS_MAX)
+        if (teller->n_events < teller->api->config.stream_backlog)
             teller->events[teller->n_events++] = events[i];
         else
             teller->lost = true;
@@ -503,9 +504,14 @@ static void heed(struct tidings_watcher *watcher, const struct tidings_event *ev
 struct teller *teller_start(struct api *api)
 {
     struct teller *teller = calloc(1, sizeof *teller);
-    if (!teller)
+    struct tidings_event *events = calloc(api->config.stream_backlog, sizeof *events);
+    if (!teller || !events) {
+        free(teller);
+        free(events);
         return NULL;
+    }
     teller->api = api;
+    teller->events = events;
     teller->watcher.tell = heed;
     teller->last = &teller->first;
     audience_init(&teller->audience);
@@ -514,6 +520,7 @@ struct teller *teller_start(struct api *api)
     pthread_mutex_init(&teller->mutex, NULL);
     pthread_cond_init(&teller->wanted, NULL);
     if (pthread_create(&teller->thread, NULL, teller_main, teller)) {
+        free(events);
         free(teller);
         return NULL;
     }
@@ -538,6 +545,7 @@ void teller_stop(struct teller *teller)
     arena_release(&teller->texts);
     audience_release(&teller->audience);
     free(teller->round.users);
+    free(teller->events);
     pthread_mutex_destroy(&teller->mutex);
     pthread_cond_destroy(&teller->wanted);
     free(teller);

@@ -18,6 +18,7 @@
     X(threads, 0, 0, 256, "loop threads; 0 is one a core")                                     \
     X(jwt_leeway_s, 0, 0, 300, "seconds a token may be early or late")                         \
     X(access_log, 1, 0, 1, "1: a line of log for every request")                               \
+    X(stream_backlog, 4096, 1, 1000000, "events that wait to be told to streams at most")      \
     X(stop_timeout_ms, 10000, 0, 600000, "time for requests under way when stopping")          \
     X(webhook_timeout_ms, 10000, 1, 600000, "time for a call to a webhook")                    \
     X(webhook_backoff_first_ms, 1000, 1, 86400000, "time until a failed call is made again")   \

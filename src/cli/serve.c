@@ -230,6 +230,7 @@ static bool start(struct server *server)
         .threads = (unsigned)config->threads,
         .leeway_s = (int64_t)config->jwt_leeway_s,
         .access_log = config->access_log,
+        .stream_backlog = config->stream_backlog,
         .durability = config->durability,
         .backup_dir = config->backup_dir,
         .settings = config->engine,

@@ -399,3 +399,39 @@ def test_idle_streams_cost_little(make_server, measure):
             sock.close()
     assert server.wait() == 0
 
+
+
+def test_more_than_can_be_told_leaves_every_badge_right(make_server, listen):
+    """With room for one event, most of a batch is not told one by one: all is counted anew. Lost events would leave badges
+    as they were."""
+    server = make_server(settings={"stream_backlog": 1})
+    author = server.user()
+    story = author.story()
+    fans = server.users(20)
+    for fan in fans:
+        fan.follow(author)
+        fan.subscribe(story)
+    posts = [author.publish()["id"] for _ in range(3)]
+    scene = author.scene(story)["id"]
+    streams = [listen(fan) for fan in fans]
+    for stream in streams:
+        stream.until("badge", total=3)
+    for _ in range(5):
+        act_together(fans, "/inbox/mark-read", {"post_ids": posts})
+        for stream in streams:
+            stream.until("badge", total=0)
+        act_together(fans, "/inbox/mark-unread", {"post_ids": posts})
+        for stream in streams:
+            stream.until("badge", total=3)
+    act_together(fans, "/notifications/mark-read", {"ids": [scene]})
+    for stream in streams:
+        stream.until("unread", notifications=0)
+
+
+def act_together(actors, path, body):
+    """All of them at once, so that the engine makes batches of what they ask."""
+    threads = [threading.Thread(target=actor.post, args=(path, body)) for actor in actors]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
