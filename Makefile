@@ -18,7 +18,7 @@ BUILD := build$(if $(SAN),-$(SAN))
 # The sanitizers need clang's interceptors to be the program's first library.
 OPTIONS := $(if $(SAN),-Db_sanitize=$(SAN) -Db_lundef=false)
 
-.PHONY: help setup build run test lint fmt model moments crash powerloss faults bench screenshots clean
+.PHONY: help setup build run test lint fmt model moments crash powerloss faults clients bench screenshots clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -63,6 +63,10 @@ powerloss: build
 ## make moments    the long test of restoring to moments: SEED=1 RUNS=50
 moments: build
 	@tests/model/run_moments $(BUILD)/tests/model_test "$(SEED)" $(RUNS)
+
+## make clients    clients made of the OpenAPI document in four languages, examples, linters
+clients: build
+	@TIDINGS_BIN=$(BUILD)/tidings tests/clients/run -v
 
 ## make bench      measures against Redis and MariaDB, into docs/bench; QUICK=1: three minutes, into build/bench-results
 bench: build

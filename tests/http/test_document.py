@@ -1,5 +1,6 @@
 """The OpenAPI document and the program agree, in both directions."""
 import html.parser
+import itertools
 import json
 import re
 
@@ -75,6 +76,93 @@ def test_request_bodies_allow_no_unknown_field():
         if "requestBody" in operation:
             schema = operation["requestBody"]["content"]["application/json"]["schema"]
             assert contract.resolve(schema)["additionalProperties"] is False, key
+
+
+def schemas_of(node):
+    """Every schema below a node of the document; what an example holds is none."""
+    if isinstance(node, dict):
+        yield node
+    for key, value in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
+        if key not in ("example", "examples"):
+            yield from schemas_of(value)
+
+
+def test_integers_say_how_wide_they_are():
+    """Without a format some generators take 32 bits, which no id fits into."""
+    checked = 0
+    for schema in schemas_of(contract.document):
+        if "integer" in (schema.get("type") or []):
+            small = "enum" in schema or schema.get("maximum", 2 ** 53) < 2 ** 31
+            assert schema.get("format") == ("int32" if small else "int64"), schema
+            checked += 1
+    assert checked > 90
+
+
+def test_every_problem_is_of_one_type_and_says_which_codes_it_may_have():
+    """Generators make one class of `Problem`, and one more of every schema without a name."""
+    checked = 0
+    for key, operation in described().items():
+        for status, response in operation["responses"].items():
+            content = contract.resolve(response).get("content", {})
+            if "application/problem+json" in content:
+                schema = content["application/problem+json"]["schema"]
+                assert schema["$ref"] == "#/components/schemas/Problem", (key, status)
+                assert not {"properties", "allOf", "anyOf", "oneOf"} & set(schema), (key, status)
+                assert schema["dependentSchemas"]["code"]["properties"]["code"]["enum"], (key, status)
+                checked += 1
+    assert checked > 500
+
+
+def test_what_generators_make_types_of_has_a_name():
+    for name, schema in contract.document["components"]["schemas"].items():
+        for inner in schemas_of(list(schema.get("properties", {}).values()) + [schema.get("items", {})]):
+            assert not ("properties" in inner and "type" in inner), f"an object without a name in {name}"
+            several = [one for one in inner.get("oneOf", []) if one != {"type": "null"}]
+            assert len(several) < 2, f"a choice without a name in {name}"
+    for key, operation in described().items():
+        content = [contract.resolve(answer).get("content", {}) for answer in operation["responses"].values()]
+        content.append(operation.get("requestBody", {}).get("content", {}))
+        for media in (media for one in content for media_type, media in one.items() if media_type.endswith("json")):
+            assert "$ref" in media["schema"], f"a body without a name in {key}"
+
+
+MISSING = object()
+
+
+def bodies(**fields):
+    """Every combination of these values of these fields."""
+    for values in itertools.product(*fields.values()):
+        yield {name: value for name, value in zip(fields, values) if value is not MISSING}
+
+
+def agree(actor, method, path, schema, made):
+    """The document allows exactly the bodies that the server takes."""
+    validator = contract.validator(f"/components/schemas/{schema}")
+    taken = 0
+    for body in made:
+        answer = actor.send(method, path, body)
+        assert (answer.status == 200) == validator.is_valid(body), (schema, body, answer)
+        assert answer.status in (200, 400), (schema, body, answer)
+        taken += answer.status == 200
+    assert taken, schema
+
+
+def test_rules_between_fields_are_the_servers(server):
+    fan, author = server.users(2)
+    fan.follow(author)
+    post, story = author.publish()["id"], author.story()
+    fan.subscribe(story)
+    scene = author.scene(story)
+    inbox, told = fan.get("/inbox")["as_of"], fan.get("/notifications")
+    none = (MISSING, None)
+    agree(fan, "POST", "/v1/inbox/mark-read", "MarkReadRequest",
+          bodies(post_ids=(*none, [post]), author_id=(*none, author.id), up_to=(*none, inbox)))
+    agree(fan, "POST", "/v1/notifications/mark-read", "MarkNotificationsRequest",
+          bodies(ids=(*none, [told["items"][0]["id"]]), up_to=(*none, told["as_of"])))
+    agree(fan, "PUT", "/v1/users/me", "ProfileRequest", bodies(name=(*none, "Ann"), avatar=(*none, "")))
+    agree(author, "PATCH", f"/v1/posts/{post}", "EditRequest", bodies(title=(*none, "New"), body=(*none, "")))
+    agree(author, "PATCH", f"/v1/scenes/{scene['id']}", "SceneEditRequest",
+          bodies(title=(*none, "New"), messages=(*none, [], ["new"])))
 
 
 def test_examples_fit_their_schemas():

@@ -148,7 +148,8 @@ class Contract:
             self.check_schema("/components/responses/Refused/content/application~1problem+json/schema", problem, what)
 
     def check_event(self, name, data):
-        self.check_schema(f"/paths/~1v1~1stream/get/responses/200/content/text~1event-stream/x-events/{name}",
+        stream = self.document["paths"]["/v1/stream"]["get"]["responses"]["200"]["content"]["text/event-stream"]
+        self.check_schema(stream["schema"]["contentSchema"]["properties"][name]["$ref"].removeprefix("#"),
                           data, f"event {name}")
 
 

@@ -30,7 +30,7 @@ export function Parts({ parts }: { parts: Part[] }) {
     return (
         <>
             {parts.map((part, i) =>
-                "img" in part ? <Picture key={i} address={part.img} /> : <span key={i}>{part.text}</span>)}
+                part.img !== undefined ? <Picture key={i} address={part.img} /> : <span key={i}>{part.text}</span>)}
         </>
     );
 }
