@@ -101,23 +101,32 @@ static void a_keys_file_open_to_others_is_warned_about(void **state)
 
 static void seals_open_for_their_user_and_purpose_only(void **state)
 {
-    static const uint64_t values[4] = {0, 1, UINT64_MAX, 1700000000000};
+    /* The greatest take the most room. */
+    static const uint64_t values[SEAL_VALUES + 1] = {UINT64_MAX, UINT64_MAX, UINT64_MAX,
+                                                     UINT64_MAX, UINT64_MAX, UINT64_MAX,
+                                                     UINT64_MAX, UINT64_MAX, 1};
+    static const uint64_t others[SEAL_VALUES] = {0, 1, UINT64_MAX, 1700000000000};
     char text[SEAL_TEXT_MAX];
-    uint64_t out[4];
+    uint64_t out[SEAL_VALUES];
     struct seal *seal = seal_new(SECRET, strlen(SECRET));
     struct seal *same = seal_new(SECRET, strlen(SECRET));
     struct seal *other = seal_new(OTHER, strlen(OTHER));
     (void)state;
-    for (size_t n = 0; n <= 4; n++) {
-        size_t length = seal_text(seal, 3, 42, values, n, text);
+    for (size_t n = 0; n <= 2 * SEAL_VALUES + 1; n++) {
+        const uint64_t *in = n <= SEAL_VALUES ? values : others;
+        size_t of = n % (SEAL_VALUES + 1);
+        size_t length = seal_text(seal, 3, 42, in, of, text);
         assert_true(length > 0 && length <= SEAL_TEXT_MAX);
-        assert_true(seal_open(same, 3, 42, text, length, out, n));
-        assert_memory_equal(values, out, n * sizeof *values);
-        assert_false(seal_open(seal, 4, 42, text, length, out, n));
-        assert_false(seal_open(seal, 3, 43, text, length, out, n));
-        assert_false(seal_open(other, 3, 42, text, length, out, n));
-        for (size_t wrong = 0; wrong <= 4; wrong++)
-            assert_int_equal(seal_open(seal, 3, 42, text, length, out, wrong), wrong == n);
+        assert_true(seal_open(same, 3, 42, text, length, out, of));
+        assert_memory_equal(in, out, of * sizeof *in);
+        assert_false(seal_open(seal, 4, 42, text, length, out, of));
+        assert_false(seal_open(seal, 3, 43, text, length, out, of));
+        assert_false(seal_open(other, 3, 42, text, length, out, of));
+        for (size_t wrong = 0; wrong <= SEAL_VALUES; wrong++) {
+            assert_int_equal(seal_open(seal, 3, 42, text, length, out, wrong), wrong == of);
+            assert_int_equal(seal_open_some(seal, 3, 42, text, length, out, wrong),
+                             wrong >= of ? (int)of : -1);
+        }
     }
     assert_int_equal(seal_text(seal, 3, 42, values, SEAL_VALUES + 1, text), 0);
     assert_null(seal_new("short", 5));

@@ -11,6 +11,7 @@
  * there. With --moments, directories restored to so many random moments of the run are compared as well.
  */
 #include "moments.h"
+#include "support/engine.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -158,6 +159,7 @@ int main(int argc, char **argv)
     arguments.seed = (uint64_t)time(NULL) * 100000 + (uint64_t)getpid() % 100000;
     if (!parse(&arguments, argc, argv))
         return usage();
+    engine_must_exist();
     if (!make_dir(&arguments) || !(replay.recording = recording_new(arguments.ops))) {
         perror(arguments.dir);
         return EXIT_FAILURE;

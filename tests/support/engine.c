@@ -33,6 +33,11 @@ enum tidings_err engine_open(const struct tidings_options *options, struct tidin
     return chosen()->open(options, engine, message);
 }
 
+void engine_must_exist(void)
+{
+    chosen();
+}
+
 bool engine_is_local(void)
 {
     return chosen()->open == tidings_open;

@@ -12,6 +12,9 @@
 enum tidings_err engine_open(const struct tidings_options *options, struct tidings **engine,
                              const char **message);
 
+/* Ends the program here, rather than where an engine is first opened, if there is none of that name. */
+void engine_must_exist(void);
+
 /* Is it the local engine? */
 bool engine_is_local(void);
 
