@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
+
 void audience_init(struct audience *audience)
 {
     *audience = (struct audience){.users = NULL};
@@ -31,26 +33,12 @@ static bool make_room(uint64_t **users, size_t *room, size_t wanted)
     return true;
 }
 
-/* Where the user is, or belongs. */
-static size_t place_of(const struct audience *audience, uint64_t user)
-{
-    size_t low = 0, high = audience->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (audience->users[middle] < user)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 bool audience_add(struct audience *audience, uint64_t user)
 {
     pthread_mutex_lock(&audience->mutex);
     bool ok = make_room(&audience->users, &audience->room, audience->n + 1);
     if (ok) {
-        size_t i = place_of(audience, user);
+        size_t i = ids_below(audience->users, audience->n, user);
         memmove(audience->users + i + 1, audience->users + i,
                 (audience->n - i) * sizeof *audience->users);
         audience->users[i] = user;
@@ -63,7 +51,7 @@ bool audience_add(struct audience *audience, uint64_t user)
 void audience_remove(struct audience *audience, uint64_t user)
 {
     pthread_mutex_lock(&audience->mutex);
-    size_t i = place_of(audience, user);
+    size_t i = ids_below(audience->users, audience->n, user);
     audience->n--;
     memmove(audience->users + i, audience->users + i + 1,
             (audience->n - i) * sizeof *audience->users);

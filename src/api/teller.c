@@ -9,6 +9,7 @@
 #include "api/internal.h"
 #include "api/messages.h"
 #include "api/parcel.h"
+#include "base/search.h"
 #include "base/thread.h"
 
 enum { REPLAY_MAX = 100, TEXTS_MAX = 16 << 20, ACTING_USER = 1 };
@@ -113,16 +114,9 @@ static void mark(struct round *round, size_t i, const struct concern *concern, s
 
 static void mark_user(struct round *round, uint64_t user, const struct concern *concern)
 {
-    size_t low = 0, high = round->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (round->users[middle] < user)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < round->n && round->users[low] == user)
-        mark(round, low, concern, 0);
+    size_t i = ids_below(round->users, round->n, user);
+    if (i < round->n && round->users[i] == user)
+        mark(round, i, concern, 0);
 }
 
 static void mark_followers(struct teller *teller, size_t event, const struct concern *concern)

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "domain/head.h"
 
+#include "base/search.h"
+
 uint32_t head_posts_below(const struct head *head, uint64_t id)
 {
-    uint32_t low = 0, high = head->n_posts;
     if (id > head->last_id)
-        return high;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (head->ids[middle] < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+        return head->n_posts;
+    return (uint32_t)ids_below(head->ids, head->n_posts, id);
 }
 
 uint32_t head_deleted_below(const struct head *head, uint32_t number)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/ops/among.h"
 
+#include "base/search.h"
+
 void answer_user_list(struct view *view, struct reply *reply, const struct list *list,
                       const struct tidings_page *page)
 {
@@ -15,16 +17,9 @@ void answer_user_list(struct view *view, struct reply *reply, const struct list 
 /* Sets the flag at the user's place among those that the operation asks about, if it has one. */
 static void flag(const struct tidings_op *op, uint64_t user, bool *flags)
 {
-    size_t low = 0, high = op->u.among.n_user_ids;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (op->u.among.user_ids[middle] < user)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < op->u.among.n_user_ids && op->u.among.user_ids[low] == user)
-        flags[low] = true;
+    size_t i = ids_below(op->u.among.user_ids, op->u.among.n_user_ids, user);
+    if (i < op->u.among.n_user_ids && op->u.among.user_ids[i] == user)
+        flags[i] = true;
 }
 
 /* From the author's side, unless there are more followers than users to ask about. */

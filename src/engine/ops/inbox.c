@@ -23,14 +23,8 @@ static void tell_read(struct view *view, const struct marked *marked, bool read)
 /* Whether it was unread; then *entry has to enter the history. */
 static bool mark_read(struct view *view, const struct marked *marked, struct history_entry *entry)
 {
-    struct readmap map;
-    unsigned i = marked->seq % READMAP_POSTS;
-    tie_readmap(view, marked->tie, marked->seq, &map);
-    if (marked->gone || readmap_has(map.read, i))
+    if (!marks_read(view, marked, true))
         return false;
-    uint64_t before = map.read;
-    readmap_mark(&map, i, view->stamp, true);
-    tie_put_readmap(view, marked->tie, marked->seq, &map, before);
     *entry = (struct history_entry){view->stamp, marked->id};
     tell_read(view, marked, true);
     return true;

@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/ops/marks.h"
 
+bool marks_read(struct view *view, const struct marked *marked, bool in_history)
+{
+    struct readmap map;
+    unsigned i = marked->seq % READMAP_POSTS;
+    tie_readmap(view, marked->tie, marked->seq, &map);
+    if (marked->gone || readmap_has(map.read, i))
+        return false;
+    uint64_t before = map.read;
+    readmap_mark(&map, i, view->stamp, in_history);
+    tie_put_readmap(view, marked->tie, marked->seq, &map, before);
+    return true;
+}
+
 /* Looks everything up. */
 static enum tidings_err find_all(struct view *view, const struct tidings_op *op,
                                  const struct marking *marking, struct marked *all,

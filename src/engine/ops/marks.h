@@ -26,6 +26,9 @@ struct marking {
     void (*write)(struct view *view, uint64_t reader, struct history_entry *entries, size_t n);
 };
 
+/* Marks one as read, now, in the history or not. Whether it was unread. */
+bool marks_read(struct view *view, const struct marked *marked, bool in_history);
+
 /* NOT_FOUND if one of the posts was not delivered to the viewer. *changed: how many changed. */
 enum tidings_err marks_by_id(struct view *view, struct reply *reply, const struct marking *marking,
                              uint64_t *changed);

@@ -46,16 +46,8 @@ static bool find_scene(struct view *view, uint64_t id, uint64_t *story, uint32_t
 /* There is no history of these. */
 static bool mark_read(struct view *view, const struct marked *marked, struct history_entry *entry)
 {
-    struct readmap map;
-    unsigned i = marked->seq % READMAP_POSTS;
-    tie_readmap(view, marked->tie, marked->seq, &map);
-    if (marked->gone || readmap_has(map.read, i))
-        return false;
-    uint64_t before = map.read;
-    readmap_mark(&map, i, view->stamp, false);
-    tie_put_readmap(view, marked->tie, marked->seq, &map, before);
     entry->stamp = 0;
-    return true;
+    return marks_read(view, marked, false);
 }
 
 enum tidings_err change_notifications_mark(struct view *view, struct reply *reply)
