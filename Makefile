@@ -5,7 +5,8 @@
 #   SEED=n STATES=n                for `make powerloss`
 #   SEED=n ROUNDS=n                for `make crash`
 #   SEED=n RUNS=n                  for `make moments`
-#   QUICK=1                        for `make bench`
+#   QUICK=1                        for `make bench` and `make bench-streams`
+#   BINARIES="before=PATH ..."     for `make bench-streams`
 
 SAN ?=
 SEED ?=
@@ -14,11 +15,12 @@ STATES ?= 1000
 ROUNDS ?= 200
 RUNS ?= 50
 QUICK ?=
+BINARIES ?=
 BUILD := build$(if $(SAN),-$(SAN))
 # The sanitizers need clang's interceptors to be the program's first library.
 OPTIONS := $(if $(SAN),-Db_sanitize=$(SAN) -Db_lundef=false)
 
-.PHONY: help setup build run test lint fmt model moments crash powerloss faults clients bench screenshots clean
+.PHONY: help setup build run test lint fmt model moments crash powerloss faults clients bench bench-streams screenshots clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -72,6 +74,10 @@ clients: build
 bench: build
 	@scripts/setup-bench
 	@BUILD=$(BUILD) bench/run $(if $(QUICK),--quick --out $(BUILD)/bench-results)
+
+## make bench-streams  posts to 5,000 online fans, in three minutes; QUICK=1: one; BINARIES="before=PATH now=PATH": side by side
+bench-streams: build
+	@BUILD=$(BUILD) bench/streams $(if $(QUICK),--quick) $(addprefix --binary ,$(BINARIES))
 
 ## make screenshots  the README's pictures of the console, anew
 screenshots: build

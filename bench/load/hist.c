@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,4 +70,17 @@ uint64_t hist_at(const struct hist *hist, double share)
             return highest_in(i) < hist->max ? highest_in(i) : hist->max;
     }
     return 0;
+}
+
+void hist_print(const char *name, const struct hist *hist)
+{
+    static const struct {
+        const char *name;
+        double share;
+    } points[] = {{"p50", 0.5}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}, {"p999", 0.999}};
+    printf("\"%s\":{\"n\":%" PRIu64 ",\"mean\":%.1f", name, hist->n,
+           hist->n ? (double)hist->sum / (double)hist->n / 1e3 : 0);
+    for (size_t i = 0; i < sizeof points / sizeof *points; i++)
+        printf(",\"%s\":%.1f", points[i].name, (double)hist_at(hist, points[i].share) / 1e3);
+    printf(",\"max\":%.1f}", (double)hist->max / 1e3);
 }

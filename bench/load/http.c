@@ -93,6 +93,7 @@ static bool build(const struct target *target, const struct step *step, struct b
         [VERB_COUNTERS] = "relation/counter",
         [VERB_LOOK] = "inbox?limit=100",
         [VERB_GATHER] = "inbox?limit=100&filter=unread",
+        [VERB_STREAM] = "stream",
     };
     if (gets[step->verb])
         build_get(target, step, out, gets[step->verb]);

@@ -34,7 +34,8 @@
     X(COUNTERS, "counters")   /* a user's counters */                                  \
     X(PATH, "path")           /* whatever --path says, without a token */              \
     X(LOOK, "look")           /* first page of 100: learns where older pages begin */  \
-    X(GATHER, "gather")       /* 100 unread items: learns what can be marked */
+    X(GATHER, "gather")       /* 100 unread items: learns what can be marked */        \
+    X(STREAM, "stream")       /* a stream of events: for --streams, never over */
 
 enum verb {
 #define X(verb, name) VERB_##verb,
@@ -148,6 +149,8 @@ struct hist {
 void hist_add(struct hist *hist, uint64_t ns);
 /* The value that the share (0 ... 1) of all does not exceed. */
 uint64_t hist_at(const struct hist *hist, double share);
+/* `"name":{...}` in microseconds. */
+void hist_print(const char *name, const struct hist *hist);
 
 uint64_t now_ns(void);
 /* CPU seconds a process has used so far; 0 if it is not there. */
@@ -185,5 +188,24 @@ void result_print(const struct target *target, const struct plan *plan,
  * sees each. */
 bool run_publish(const struct target *target, uint64_t author, uint64_t fans, uint64_t last_fan,
                  unsigned times);
+
+/* ---- Streams -------------------------------------------------------------------------------- */
+
+/* In a world where everybody follows the authors 1 ... followed; those behind them listen. */
+struct live_plan {
+    unsigned streams;
+    uint64_t author;     /* who publishes */
+    unsigned in_flight;  /* posts under way until all streams have them, at most */
+    unsigned publishers; /* connections that publish */
+    double seconds;      /* of publishing one by one, then of publishing back to back */
+    double patience;     /* seconds until what has not come counts as lost */
+    int pid;             /* of the server, as in struct plan */
+};
+
+enum { PUBLISHERS_MAX = 16, IN_FLIGHT_MAX = 64, STREAMS_MAX = 50000 };
+
+/* Publishes to streams that are all open, and prints how long until the last of them is told, and how
+ * many posts a second reach them all. */
+bool run_streams(const struct target *target, const struct live_plan *plan);
 
 #endif

@@ -31,7 +31,12 @@ static const char help[] =
     "  --scripts DIR      the Lua scripts for Redis (bench/redis)\n"
     "  --seed N           of the choices (1)\n"
     "  --publish-to N     instead of traffic: publish as --author, who has N fans, and wait until\n"
-    "                     the badge of --last-fan has moved; --times N (5)\n";
+    "                     the badge of --last-fan has moved; --times N (5)\n"
+    "  --streams N        instead of traffic: open N streams, of users who follow the authors\n"
+    "                     1 ... --followed, publish as --author (1), and measure until all have\n"
+    "                     been told; --in-flight N (32) posts on their way to them at most,\n"
+    "                     --publishers N (4) connections, --patience S (60) until what has not\n"
+    "                     come is lost\n";
 
 static bool parse_mix(char *text, unsigned *weights)
 {
@@ -52,19 +57,6 @@ static bool parse_mix(char *text, unsigned *weights)
     return sum;
 }
 
-static void print_hist(const char *name, const struct hist *hist)
-{
-    static const struct {
-        const char *name;
-        double share;
-    } points[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p999", 0.999}};
-    printf("\"%s\":{\"n\":%" PRIu64 ",\"mean\":%.1f", name, hist->n,
-           hist->n ? (double)hist->sum / (double)hist->n / 1e3 : 0);
-    for (size_t i = 0; i < sizeof points / sizeof *points; i++)
-        printf(",\"%s\":%.1f", points[i].name, (double)hist_at(hist, points[i].share) / 1e3);
-    printf(",\"max\":%.1f}", (double)hist->max / 1e3);
-}
-
 void result_print(const struct target *target, const struct plan *plan, const struct result *result)
 {
     double cpu = (result->user_seconds + result->system_seconds) / result->seconds;
@@ -80,11 +72,11 @@ void result_print(const struct target *target, const struct plan *plan, const st
         if (result->statuses[i])
             printf("%s\"%d\":%" PRIu64, n++ ? "," : "", i, result->statuses[i]);
     printf("},\"latency_us\":{");
-    print_hist("all", result->all);
+    hist_print("all", result->all);
     for (int verb = 0; verb < VERB_COUNT; verb++)
         if (result->by[verb]) {
             printf(",");
-            print_hist(verb_names[verb], result->by[verb]);
+            hist_print(verb_names[verb], result->by[verb]);
         }
     printf("}}\n");
 }
@@ -92,6 +84,7 @@ void result_print(const struct target *target, const struct plan *plan, const st
 struct options {
     uint64_t users, followed, seed, publish_to, author, last_fan, times;
     struct plan plan;
+    struct live_plan live;
     struct target target;
 };
 
@@ -160,6 +153,18 @@ static bool take_option(struct options *o, int flag, char *value)
     case 't':
         o->times = number;
         return number;
+    case 'n':
+        o->live.streams = (unsigned)number;
+        return number && number <= STREAMS_MAX;
+    case 'F':
+        o->live.in_flight = (unsigned)number;
+        return number && number <= IN_FLIGHT_MAX;
+    case 'W':
+        o->live.patience = strtod(value, NULL);
+        return o->live.patience > 0;
+    case 'b':
+        o->live.publishers = (unsigned)number;
+        return number && number <= PUBLISHERS_MAX;
     default:
         return false;
     }
@@ -185,21 +190,41 @@ static const struct option flags[] = {
     {"last-fan", required_argument, NULL, 'L'},
     {"times", required_argument, NULL, 't'},
     {"pid", required_argument, NULL, 'I'},
+    {"streams", required_argument, NULL, 'n'},
+    {"in-flight", required_argument, NULL, 'F'},
+    {"publishers", required_argument, NULL, 'b'},
+    {"patience", required_argument, NULL, 'W'},
     {"help", no_argument, NULL, '?'},
     {0},
 };
+
+/* Tokens are needed for the publisher and the last fan, too. */
+static uint64_t users_of(const struct options *o)
+{
+    if (o->live.streams)
+        return o->followed + o->live.streams;
+    return o->publish_to && o->author > o->users ? o->author : o->users;
+}
+
+static bool listen_and_publish(struct options *o)
+{
+    o->live.author = o->author ? o->author : 1;
+    o->live.seconds = o->plan.seconds;
+    o->live.pid = o->plan.pid;
+    return run_streams(&o->target, &o->live);
+}
 
 static bool run(struct options *o)
 {
     struct world world;
     struct result result;
     o->target.world = &world;
-    /* Tokens are needed for the publisher and the last fan, too. */
-    uint64_t users = o->publish_to && o->author > o->users ? o->author : o->users;
-    bool ok = world_open(&world, users, o->followed, o->seed) &&
+    bool ok = world_open(&world, users_of(o), o->followed, o->seed) &&
               (!o->target.protocol->needs_tokens || world_sign(&world)) &&
               (!o->target.protocol->prepare || o->target.protocol->prepare(&o->target));
-    if (ok && o->publish_to)
+    if (ok && o->live.streams)
+        ok = listen_and_publish(o);
+    else if (ok && o->publish_to)
         ok = run_publish(&o->target, o->author, o->publish_to, o->last_fan, (unsigned)o->times);
     else if (ok) {
         ok = run_load(&o->target, &o->plan, &result);
@@ -208,6 +233,7 @@ static bool run(struct options *o)
         result_release(&result);
     }
     world_close(&world);
+    o->target.world = NULL;
     return ok;
 }
 
@@ -219,6 +245,7 @@ int main(int argc, char **argv)
         .seed = 1,
         .times = 5,
         .plan = {.connections = 64, .seconds = 5, .warm_up = 0.5, .weights = {[VERB_BADGE] = 1}},
+        .live = {.in_flight = 32, .publishers = 4, .patience = 60},
         .target = {.protocol = &protocol_http,
                    .path = "/healthz",
                    .scripts = "bench/redis",
@@ -227,7 +254,9 @@ int main(int argc, char **argv)
     bool ok = true;
     for (int flag; ok && (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;)
         ok = optarg && take_option(&o, flag, optarg);
-    if (!ok || !o.target.port || optind != argc || (o.publish_to && (!o.author || !o.last_fan))) {
+    ok = ok && o.target.port && optind == argc && (!o.publish_to || (o.author && o.last_fan)) &&
+         (!o.live.streams || (o.author <= o.followed && o.target.protocol == &protocol_http));
+    if (!ok) {
         fputs(help, stderr);
         return EXIT_BAD_USAGE;
     }

@@ -121,9 +121,10 @@ class Tidings(Service):
     # as Redis does not rewrite its file meanwhile either.
     FLAGS = ["--access-log", "0", "--http-connections-per-address", "0", "--follow-burst", "1000000",
              "--react-burst", "1000000", "--snapshot-log-mb", "1048576"]
+    binary = BUILD / "tidings"
 
     def start(self, durability="commit", *flags):
-        self.spawn(BUILD / "tidings", "serve", "--data", self.directory, "--listen", "127.0.0.1:0", "--durability",
+        self.spawn(self.binary, "serve", "--data", self.directory, "--listen", "127.0.0.1:0", "--durability",
                    durability, *self.FLAGS, *flags)
         wait_until(lambda: "listening on port" in self.log_text() or not self.alive(), "tidings listens")
         self.port = int(re.search(r"listening on port (\d+)", self.log_text()).group(1))
@@ -138,7 +139,7 @@ class Tidings(Service):
         return self.start(durability)
 
     def fill(self, users, followed, posts, authors=0, fans=1):
-        return run(BUILD / "tidings", "bench-engine", "--data", self.directory, "--users", users, "--authors",
+        return run(self.binary, "bench-engine", "--data", self.directory, "--users", users, "--authors",
                    authors or users, "--followed", followed, "--posts", posts, "--fans", fans, "--comments", 1,
                    "--fill-only")
 
@@ -148,7 +149,7 @@ class Tidings(Service):
         return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if line[:1] != "#")}
 
     def token(self, user, role="user"):
-        return run(BUILD / "tidings", "token", "--user", user, "--role", role).strip()
+        return run(self.binary, "token", "--user", user, "--role", role).strip()
 
 
 class Redis(Service):

@@ -78,6 +78,36 @@ def test_publishing_until_the_last_fan_sees_it(server):
     assert len(result["us"]) == 3 and all(us > 0 for us in result["us"])
 
 
+@pytest.fixture(name="live")
+def small_audience(make_server, tmp_path):
+    """Everybody follows the authors 1 and 2; 30 others are left to listen."""
+    done = tidings("bench-engine", "--data", str(tmp_path / "data"), "--users", "32", "--authors", "2", "--followed", "2", "--posts",
+                   "3", "--fans", "1", "--comments", "1", "--fill-only", timeout=120)
+    assert done.returncode == 0, done.stderr
+    return make_server(data=str(tmp_path / "data"))
+
+
+STREAMS = ("--streams", "30", "--followed", "2", "--seconds", "0.5")
+
+
+def test_every_post_reaches_every_stream(live):
+    result = run(live, *STREAMS)
+    single, many = result["one_by_one_us"], result["back_to_back"]
+    published = scrape(live).get("tidings_requests_total", operation="publish", status="201")
+    assert single["told"]["n"] + many["posts"] == published
+    assert 0 < single["told"]["p50"] <= single["told"]["p95"] <= single["told"]["max"]
+    assert single["told"]["mean"] <= single["settled"]["mean"]
+    assert many["per_second"] == pytest.approx(many["posts"] / many["seconds"], rel=0.01)
+    assert 0 < many["badges_per_post"] <= 1
+
+
+def test_a_stream_that_misses_a_post_fails_the_run(live):
+    live.user(17).unfollow(live.user(1))
+    done = subprocess.run([LOAD, "--port", str(live.port), *STREAMS, "--patience", "1"], capture_output=True, text=True,
+                          timeout=60, check=False, env={"TIDINGS_JWT_SECRET": SECRET})
+    assert done.returncode == 3 and "not every stream was told of every post" in done.stderr
+
+
 def test_what_is_refused_fails_the_run(server):
     assert run(server, "--mix", "nonsense=1", status=2) is None
     done = subprocess.run([LOAD, "--port", str(server.port), "--mix", "mark=1", "--seconds", "1"], capture_output=True, text=True,
