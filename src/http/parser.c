@@ -324,7 +324,9 @@ static bool take_length(const char *text, size_t n, uint64_t *length)
     return true;
 }
 
+/* What the headers say of connection and framing. */
 struct tally {
+    struct http_head *head;
     size_t hosts;
     size_t lengths;
     size_t codings;
@@ -332,62 +334,89 @@ struct tally {
     bool keep_alive;
 };
 
-/* One header that decides about the connection or the framing; all others are the handler's. */
-static enum http_refusal take_header(struct http_head *head, struct tally *tally, const char *name,
-                                     size_t name_n, const char *value, size_t value_n)
+static bool is_word(struct http_text text, const char *word)
 {
-#define IS(text) (name_n == sizeof(text) - 1 && !strncasecmp(name, text, sizeof(text) - 1))
-    switch (name_n) {
-    case 4:
-        if (IS("Host") && (tally->hosts++ || !is_authority(value, value_n)))
-            return HTTP_REFUSED_BAD_HOST;
-        break;
-    case 6:
-        if (IS("Expect")) {
-            if (value_n != 12 || strncasecmp(value, "100-continue", 12) != 0)
-                return HTTP_REFUSED_EXPECTATION;
-            head->expects_continue = true;
-        }
-        break;
-    case 7:
-        if (IS("Upgrade"))
-            return HTTP_REFUSED_NOT_IMPLEMENTED;
-        break;
-    case 10:
-        if (IS("Connection")) {
-            tally->close |= has_word(value, value_n, "close");
-            tally->keep_alive |= has_word(value, value_n, "keep-alive");
-        }
-        break;
-    case 14:
-        if (IS("Content-Length")) {
-            if (tally->lengths++ || !take_length(value, value_n, &head->length))
-                return HTTP_REFUSED_BAD_FRAMING;
-            head->framing = head->length ? HTTP_BODY_LENGTH : HTTP_BODY_NONE;
-        }
-        break;
-    case 17:
-        if (IS("Transfer-Encoding")) {
-            if (tally->codings++)
-                return HTTP_REFUSED_BAD_FRAMING;
-            if (value_n != 7 || strncasecmp(value, "chunked", 7) != 0)
-                return HTTP_REFUSED_NOT_IMPLEMENTED;
-        }
-        break;
-    }
-#undef IS
+    return text.n == strlen(word) && !strncasecmp(text.p, word, text.n);
+}
+
+static enum http_refusal take_host(struct tally *tally, struct http_text value)
+{
+    return tally->hosts++ || !is_authority(value.p, value.n) ? HTTP_REFUSED_BAD_HOST
+                                                             : HTTP_ACCEPTED;
+}
+
+static enum http_refusal take_expect(struct tally *tally, struct http_text value)
+{
+    tally->head->expects_continue = is_word(value, "100-continue");
+    return tally->head->expects_continue ? HTTP_ACCEPTED : HTTP_REFUSED_EXPECTATION;
+}
+
+static enum http_refusal take_upgrade(struct tally *tally, struct http_text value)
+{
+    (void)tally, (void)value;
+    return HTTP_REFUSED_NOT_IMPLEMENTED;
+}
+
+static enum http_refusal take_connection(struct tally *tally, struct http_text value)
+{
+    tally->close |= has_word(value.p, value.n, "close");
+    tally->keep_alive |= has_word(value.p, value.n, "keep-alive");
     return HTTP_ACCEPTED;
+}
+
+static enum http_refusal take_content_length(struct tally *tally, struct http_text value)
+{
+    struct http_head *head = tally->head;
+    if (tally->lengths++ || !take_length(value.p, value.n, &head->length))
+        return HTTP_REFUSED_BAD_FRAMING;
+    head->framing = head->length ? HTTP_BODY_LENGTH : HTTP_BODY_NONE;
+    return HTTP_ACCEPTED;
+}
+
+static enum http_refusal take_coding(struct tally *tally, struct http_text value)
+{
+    if (tally->codings++)
+        return HTTP_REFUSED_BAD_FRAMING;
+    return is_word(value, "chunked") ? HTTP_ACCEPTED : HTTP_REFUSED_NOT_IMPLEMENTED;
+}
+
+/* The headers that decide about the connection or the framing; all others are the handler's. */
+static enum http_refusal take_header(struct tally *tally, struct http_text name,
+                                     struct http_text value)
+{
+    static const struct {
+        struct http_text name;
+        enum http_refusal (*take)(struct tally *tally, struct http_text value);
+    } rows[] = {
+#define ROW(text, take) {{text, sizeof text - 1}, take}
+        ROW("Host", take_host),
+        ROW("Expect", take_expect),
+        ROW("Upgrade", take_upgrade),
+        ROW("Connection", take_connection),
+        ROW("Content-Length", take_content_length),
+        ROW("Transfer-Encoding", take_coding),
+#undef ROW
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (name.n == rows[i].name.n && !strncasecmp(name.p, rows[i].name.p, name.n))
+            return rows[i].take(tally, value);
+    return HTTP_ACCEPTED;
+}
+
+static struct http_text text_at(const char *bytes, struct http_span span)
+{
+    return (struct http_text){.p = bytes + span.at, .n = span.n};
 }
 
 static enum http_refusal take_headers(const char *bytes, struct http_head *head)
 {
-    struct tally tally = {0};
+    struct tally tally = {.head = head};
     for (size_t i = 0; i < head->n_headers; i++) {
-        struct http_span name = head->headers[i].name, value = head->headers[i].value;
-        if (!is_token(bytes + name.at, name.n))
+        struct http_text name = text_at(bytes, head->headers[i].name);
+        if (!is_token(name.p, name.n))
             return HTTP_REFUSED_MALFORMED;
         enum http_refusal refusal =
-            take_header(head, &tally, bytes + name.at, name.n, bytes + value.at, value.n);
+            take_header(&tally, name, text_at(bytes, head->headers[i].value));
         if (refusal)
             return refusal;
     }
