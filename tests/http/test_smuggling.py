@@ -166,6 +166,22 @@ def test_pipelined_requests_are_answered_in_order(server):
     assert ids == sorted(ids)
 
 
+@pytest.mark.parametrize("behind", [b"", b"Connection: close"], ids=["goes on", "closes too"])
+@pytest.mark.parametrize("pieces", ["whole", "two"])
+def test_what_stands_behind_a_close_is_not_done(server, pieces, behind):
+    """Two pipelined posts, the first with Connection: close, were two posts with one answer."""
+    ann = server.user()
+    first = post(ann, LENGTH, b"Connection: close", body=GOOD)
+    second = post(ann, LENGTH, *filter(None, [behind]), body=GOOD)
+    with connect(server) as sock:
+        for piece in [first + second] if pieces == "whole" else [first + second[:50], second[50:]]:
+            sock.sendall(piece)
+        answers = read_answers(sock)
+    assert [answer.status for answer in answers] == [201]
+    assert answers[0].headers["connection"] == "close"
+    assert ann.get("/relation/counter")["posts"] == 1, "what will not be answered was done"
+
+
 def test_an_upgrade_is_ignored(server):
     for offer in (b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: x",
                   b"Connection: Upgrade\r\nUpgrade: websocket"):

@@ -88,11 +88,17 @@ def test_keep_alive_and_close(serve):
         assert client.answer().headers["connection"] == "keep-alive"
 
 
-def test_requests_behind_a_close_are_not_looked_at(serve):
-    client = serve().connect().send("GET /healthz HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n"
-                                    + SMUGGLED)
+@pytest.mark.parametrize("path", ["/healthz", "/defer"])
+@pytest.mark.parametrize("last", ["GET {} HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n",
+                                  "GET {} HTTP/1.0\r\n\r\n"], ids=["close", "1.0"])
+def test_requests_behind_a_close_are_not_looked_at(serve, last, path):
+    """Nobody will answer them, so nobody may act on them: they were handed over and their answers dropped."""
+    server = serve()
+    before = server.counters()["requests"]
+    client = server.connect().send(last.format(path) + SMUGGLED * 3)
     assert client.answer().status == 200
     assert client.ended() == b""
+    assert server.counters()["requests"] - before == 2  # this one, and the one that counts
 
 
 def test_head_is_get_without_body(serve):
