@@ -33,13 +33,48 @@ static bool is_listed(const char *name, const char *const *names)
     return false;
 }
 
+/* The name of the object's member in which the parser was after `end` bytes, which are well-formed.
+ * NULL if it was in none. */
+static json_t *name_at(const char *text, size_t end)
+{
+    struct http_text last = {0}, name = {0};
+    size_t depth = 0;
+    for (size_t i = 0; i < end; i++) {
+        if (text[i] == '"') {
+            size_t from = i++;
+            while (i < end && text[i] != '"')
+                i += text[i] == '\\' ? 2 : 1;
+            if (i >= end)
+                break;
+            last = (struct http_text){text + from, i + 1 - from};
+        }
+        depth += text[i] == '{' || text[i] == '[';
+        depth -= text[i] == '}' || text[i] == ']';
+        if (text[i] == ':' && depth == 1)
+            name = last;
+    }
+    return name.p ? json_loadb(name.p, name.n, JSON_DECODE_ANY, NULL) : NULL;
+}
+
+/* What is no object; a number that is too large for the parser is its field's fault. */
+static void refuse_body(struct exchange *ex, struct http_text raw, const json_error_t *error)
+{
+    bool is_number = !ex->body && json_error_code(error) == json_error_numeric_overflow;
+    json_t *name = is_number ? name_at(raw.p, (size_t)error->position) : NULL;
+    if (name)
+        exchange_invalid(ex, json_string_value(name), "The number is out of range.");
+    else
+        exchange_invalid(ex, "body", "The request's body must be a JSON object.");
+    json_decref(name);
+}
+
 bool arg_body(struct exchange *ex, const char *const *members)
 {
     struct http_text raw = http_request_body(ex->req);
     json_error_t error;
     ex->body = json_loadb(raw.p, raw.n, JSON_REJECT_DUPLICATES, &error);
     if (!json_is_object(ex->body)) {
-        exchange_invalid(ex, "body", "The request's body must be a JSON object.");
+        refuse_body(ex, raw, &error);
         return false;
     }
     const char *name;

@@ -197,17 +197,17 @@ static bool take_role(const json_t *role, enum jwt_role *out)
     return false;
 }
 
-/* Absent is fine, and leaves *seconds alone. */
-static bool take_time(const json_t *value, int64_t *seconds)
+/* A NumericDate, which may have a fraction. Absent is fine, and leaves *ms alone. */
+static bool take_time(const json_t *value, int64_t *ms)
 {
     if (!value)
         return true;
-    if (!json_is_integer(value))
+    double seconds = json_number_value(value);
+    if (!json_is_number(value) || !(seconds >= 0 && seconds <= (double)TIME_MAX_S))
         return false;
-    json_int_t number = json_integer_value(value);
-    if (number < 0 || number > TIME_MAX_S)
-        return false;
-    *seconds = number;
+    /* Down, so that a token is not from the future in the millisecond it was made in; a thousandth
+     * more is for what a double cannot hold. */
+    *ms = (int64_t)(seconds * 1000 + 0.001);
     return true;
 }
 
@@ -229,8 +229,8 @@ static enum jwt_reason read_claims(const json_t *payload, const struct key *key,
         return JWT_SUBJECT;
     if (!take_role(json_object_get(payload, "role"), &out.role))
         return JWT_ROLE;
-    out.until_ms = (exp + leeway_s) * 1000;
-    out.from_ms = (later(nbf, iat) - leeway_s) * 1000;
+    out.until_ms = exp + leeway_s * 1000;
+    out.from_ms = later(nbf, iat) - leeway_s * 1000;
     if (now_ms >= out.until_ms)
         return JWT_EXPIRED;
     if (now_ms < out.from_ms)

@@ -6,10 +6,10 @@
  *
  *   before it  bare LF, folded lines, control characters, bare CR
  *   after it   several spaces in the request line, versions other than 1.0 and 1.1, targets, Host,
- *              Content-Length and Transfer-Encoding, Connection, Expect, Upgrade
+ *              Content-Length and Transfer-Encoding, Connection, Expect
  *
  * Bodies are not its business at all: it skips over chunk extensions whatever they contain, and its
- * sizes have 64 bits.
+ * sizes have 64 bits. An Upgrade is ignored, as RFC 9110 lets one (section 7.8).
  */
 #include "http/parser.h"
 
@@ -250,10 +250,56 @@ static bool is_token(const char *text, size_t n)
     return n && has_only(text, n, "!#$%&'*+-.^_`|~");
 }
 
+/* Nothing, or ":" with nothing or a number of 16 bits. */
+static bool is_port(const char *text, size_t n)
+{
+    uint32_t port = 0;
+    for (size_t i = 1; i < n; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return false;
+        port = port * 10 + (uint32_t)(text[i] - '0');
+        if (port > UINT16_MAX)
+            return false;
+    }
+    return n == 0 || text[0] == ':';
+}
+
 /* A host with an optional port, as in Host and in an absolute target; no user name. */
 static bool is_authority(const char *text, size_t n)
 {
-    return has_only(text, n, ".-_~:[]%!$&'()*+,;=");
+    bool literal = n && text[0] == '[';
+    const char *end = n ? memchr(text, literal ? ']' : ':', n) : NULL;
+    size_t host = end ? (size_t)(end - text) + literal : n;
+    if (literal)
+        return end && has_only(text + 1, host - 2, ".:-_~%!$&'()*+,;=") &&
+               is_port(text + host, n - host);
+    return (host || !n) && has_only(text, host, ".-_~%!$&'()*+,;=") &&
+           is_port(text + host, n - host);
+}
+
+static const char *find_any(const char *at, const char *end, const char *set)
+{
+    while (at < end && !strchr(set, *at))
+        at++;
+    return at;
+}
+
+/* Leaves of "http://host/path?query" what follows the host. False if it is none of ours. */
+static bool pass_authority(struct reading *reading, const char **at, const char *end)
+{
+    size_t n = (size_t)(end - *at), scheme = 0;
+    if (n > 7 && !strncasecmp(*at, "http://", 7))
+        scheme = 7;
+    else if (n > 8 && !strncasecmp(*at, "https://", 8))
+        scheme = 8;
+    const char *host = *at + scheme, *behind = find_any(host, end, "/?");
+    if (!scheme || behind == host || !is_authority(host, (size_t)(behind - host)))
+        return false;
+    /* An empty path is "/", and there is one in front of the host. */
+    if (behind == end || *behind == '?')
+        reading->head->path = span_of(reading, host - 1, 1);
+    *at = behind;
+    return true;
 }
 
 /* Leaves "/path?query", whatever form the target has. False if it is none of ours. */
@@ -270,20 +316,12 @@ static bool take_target(struct reading *reading)
         head->path = span_of(reading, at, 1);
         return head->verb == HTTP_VERB_OPTIONS;
     }
-    if (*at != '/') {
-        size_t scheme = 0;
-        if (end - at > 7 && !strncasecmp(at, "http://", 7))
-            scheme = 7;
-        else if (end - at > 8 && !strncasecmp(at, "https://", 8))
-            scheme = 8;
-        const char *host = at + scheme;
-        at = scheme ? memchr(host, '/', (size_t)(end - host)) : NULL;
-        if (!at || at == host || !is_authority(host, (size_t)(at - host)))
-            return false;
-    }
-    const char *mark = memchr(at, '?', (size_t)(end - at));
-    head->path = span_of(reading, at, (size_t)((mark ? mark : end) - at));
-    if (mark) {
+    if (*at != '/' && !pass_authority(reading, &at, end))
+        return false;
+    const char *mark = find_any(at, end, "?");
+    if (mark > at)
+        head->path = span_of(reading, at, (size_t)(mark - at));
+    if (mark < end) {
         head->has_query = true;
         head->query = span_of(reading, mark + 1, (size_t)(end - mark - 1));
     }
@@ -324,7 +362,9 @@ static bool take_length(const char *text, size_t n, uint64_t *length)
     return true;
 }
 
+/* What the headers say of connection and framing. */
 struct tally {
+    struct http_head *head;
     size_t hosts;
     size_t lengths;
     size_t codings;
@@ -332,62 +372,86 @@ struct tally {
     bool keep_alive;
 };
 
-/* One header that decides about the connection or the framing; all others are the handler's. */
-static enum http_refusal take_header(struct http_head *head, struct tally *tally, const char *name,
-                                     size_t name_n, const char *value, size_t value_n)
+static bool is_word(struct http_text text, const char *word)
 {
-#define IS(text) (name_n == sizeof(text) - 1 && !strncasecmp(name, text, sizeof(text) - 1))
-    switch (name_n) {
-    case 4:
-        if (IS("Host") && (tally->hosts++ || !is_authority(value, value_n)))
-            return HTTP_REFUSED_BAD_HOST;
-        break;
-    case 6:
-        if (IS("Expect")) {
-            if (value_n != 12 || strncasecmp(value, "100-continue", 12) != 0)
-                return HTTP_REFUSED_EXPECTATION;
-            head->expects_continue = true;
-        }
-        break;
-    case 7:
-        if (IS("Upgrade"))
-            return HTTP_REFUSED_NOT_IMPLEMENTED;
-        break;
-    case 10:
-        if (IS("Connection")) {
-            tally->close |= has_word(value, value_n, "close");
-            tally->keep_alive |= has_word(value, value_n, "keep-alive");
-        }
-        break;
-    case 14:
-        if (IS("Content-Length")) {
-            if (tally->lengths++ || !take_length(value, value_n, &head->length))
-                return HTTP_REFUSED_BAD_FRAMING;
-            head->framing = head->length ? HTTP_BODY_LENGTH : HTTP_BODY_NONE;
-        }
-        break;
-    case 17:
-        if (IS("Transfer-Encoding")) {
-            if (tally->codings++)
-                return HTTP_REFUSED_BAD_FRAMING;
-            if (value_n != 7 || strncasecmp(value, "chunked", 7) != 0)
-                return HTTP_REFUSED_NOT_IMPLEMENTED;
-        }
-        break;
-    }
-#undef IS
+    return text.n == strlen(word) && !strncasecmp(text.p, word, text.n);
+}
+
+static enum http_refusal take_host(struct tally *tally, struct http_text value)
+{
+    return tally->hosts++ || !is_authority(value.p, value.n) ? HTTP_REFUSED_BAD_HOST
+                                                             : HTTP_ACCEPTED;
+}
+
+static enum http_refusal take_expect(struct tally *tally, struct http_text value)
+{
+    tally->head->expects_continue = is_word(value, "100-continue");
+    return tally->head->expects_continue ? HTTP_ACCEPTED : HTTP_REFUSED_EXPECTATION;
+}
+
+static enum http_refusal take_connection(struct tally *tally, struct http_text value)
+{
+    tally->close |= has_word(value.p, value.n, "close");
+    tally->keep_alive |= has_word(value.p, value.n, "keep-alive");
     return HTTP_ACCEPTED;
+}
+
+static enum http_refusal take_content_length(struct tally *tally, struct http_text value)
+{
+    struct http_head *head = tally->head;
+    if (tally->lengths++ || !take_length(value.p, value.n, &head->length))
+        return HTTP_REFUSED_BAD_FRAMING;
+    head->framing = head->length ? HTTP_BODY_LENGTH : HTTP_BODY_NONE;
+    return HTTP_ACCEPTED;
+}
+
+static enum http_refusal take_coding(struct tally *tally, struct http_text value)
+{
+    if (tally->codings++)
+        return HTTP_REFUSED_BAD_FRAMING;
+    return is_word(value, "chunked") ? HTTP_ACCEPTED : HTTP_REFUSED_NOT_IMPLEMENTED;
+}
+
+/* The headers that decide about the connection or the framing; all others are the handler's. */
+static const struct deciding {
+    struct http_text name;
+    enum http_refusal (*take)(struct tally *tally, struct http_text value);
+} deciding[] = {
+#define ROW(text, take)               \
+    {                                 \
+        {text, sizeof text - 1}, take \
+    }
+    ROW("Host", take_host),
+    ROW("Expect", take_expect),
+    ROW("Connection", take_connection),
+    ROW("Content-Length", take_content_length),
+    ROW("Transfer-Encoding", take_coding),
+#undef ROW
+};
+
+static const struct deciding *find_deciding(const char *name, size_t n)
+{
+    for (size_t i = 0; i < sizeof deciding / sizeof *deciding; i++)
+        if (n == deciding[i].name.n && !strncasecmp(name, deciding[i].name.p, n))
+            return &deciding[i];
+    return NULL;
+}
+
+static struct http_text text_at(const char *bytes, struct http_span span)
+{
+    return (struct http_text){.p = bytes + span.at, .n = span.n};
 }
 
 static enum http_refusal take_headers(const char *bytes, struct http_head *head)
 {
-    struct tally tally = {0};
+    struct tally tally = {.head = head};
     for (size_t i = 0; i < head->n_headers; i++) {
-        struct http_span name = head->headers[i].name, value = head->headers[i].value;
-        if (!is_token(bytes + name.at, name.n))
+        struct http_text name = text_at(bytes, head->headers[i].name);
+        if (!is_token(name.p, name.n))
             return HTTP_REFUSED_MALFORMED;
+        const struct deciding *row = find_deciding(name.p, name.n);
         enum http_refusal refusal =
-            take_header(head, &tally, bytes + name.at, name.n, bytes + value.at, value.n);
+            row ? row->take(&tally, text_at(bytes, head->headers[i].value)) : HTTP_ACCEPTED;
         if (refusal)
             return refusal;
     }
@@ -426,33 +490,95 @@ enum http_refusal http_parse_head(const char *bytes, size_t n, const struct http
 
 /* ---- Chunked bodies ------------------------------------------------------------------------ */
 
-/* One byte that is not data. False if it is out of place. */
+/* What may stand in an extension or in a trailer's value. */
+static bool is_text(char c)
+{
+    return ((unsigned char)c >= 0x20 && c != 0x7f) || c == '\t';
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* Each of these takes one byte, and is false if that is out of place. */
+
+static bool size_step(struct http_chunks *chunks, char c)
+{
+    int digit = http_hex_digit(c);
+    if (digit >= 0) {
+        chunks->left = chunks->left << 4 | (uint32_t)digit;
+        return ++chunks->digits <= 7;
+    }
+    if (c == '\r')
+        chunks->state = HTTP_CHUNK_SIZE_LF;
+    else
+        chunks->state = c == ';' ? HTTP_CHUNK_EXTENSION : HTTP_CHUNK_SPACE;
+    return chunks->digits > 0 && (c == '\r' || c == ';' || is_space(c));
+}
+
+static bool extension_step(struct http_chunks *chunks, char c)
+{
+    chunks->extra++;
+    if (chunks->state == HTTP_CHUNK_SPACE) {
+        if (c == ';')
+            chunks->state = HTTP_CHUNK_EXTENSION;
+        return c == ';' || is_space(c);
+    }
+    if (c == '\r')
+        chunks->state = HTTP_CHUNK_SIZE_LF;
+    return c == '\r' || is_text(c);
+}
+
+static bool trailer_step(struct http_chunks *chunks, char c)
+{
+    chunks->extra++;
+    switch (chunks->state) {
+    case HTTP_CHUNK_NAME:
+        if (c == ':') {
+            chunks->state = HTTP_CHUNK_VALUE;
+            return !find_deciding(chunks->name, chunks->name_n);
+        }
+        if (chunks->name_n < sizeof chunks->name)
+            chunks->name[chunks->name_n++] = c;
+        return is_token(&c, 1);
+    case HTTP_CHUNK_VALUE:
+        if (c == '\r')
+            chunks->state = HTTP_CHUNK_VALUE_LF;
+        return c == '\r' || is_text(c);
+    case HTTP_CHUNK_VALUE_LF:
+        chunks->state = HTTP_CHUNK_LINE;
+        return c == '\n';
+    default:
+        chunks->state = c == '\r' ? HTTP_CHUNK_END_LF : HTTP_CHUNK_NAME;
+        chunks->name[0] = c;
+        chunks->name_n = 1;
+        return c == '\r' || is_token(&c, 1);
+    }
+}
+
 static bool chunk_step(struct http_chunks *chunks, char c)
 {
     switch (chunks->state) {
-    case HTTP_CHUNK_SIZE: {
-        int digit = http_hex_digit(c);
-        if (digit >= 0) {
-            if (++chunks->digits > 7)
-                return false;
-            chunks->left = chunks->left << 4 | (uint32_t)digit;
-            return true;
-        }
-        chunks->state = HTTP_CHUNK_SIZE_LF;
-        return c == '\r' && chunks->digits > 0;
-    }
+    case HTTP_CHUNK_SIZE:
+        return size_step(chunks, c);
+    case HTTP_CHUNK_SPACE:
+    case HTTP_CHUNK_EXTENSION:
+        return extension_step(chunks, c);
     case HTTP_CHUNK_SIZE_LF:
-        chunks->state = chunks->left ? HTTP_CHUNK_DATA : HTTP_CHUNK_END_CR;
+        chunks->state = chunks->left ? HTTP_CHUNK_DATA : HTTP_CHUNK_LINE;
         return c == '\n';
     case HTTP_CHUNK_DATA_CR:
         chunks->state = HTTP_CHUNK_DATA_LF;
         return c == '\r';
     case HTTP_CHUNK_DATA_LF:
-        *chunks = (struct http_chunks){0};
+        *chunks = (struct http_chunks){.extra = chunks->extra};
         return c == '\n';
-    case HTTP_CHUNK_END_CR:
-        chunks->state = HTTP_CHUNK_END_LF;
-        return c == '\r';
+    case HTTP_CHUNK_LINE:
+    case HTTP_CHUNK_NAME:
+    case HTTP_CHUNK_VALUE:
+    case HTTP_CHUNK_VALUE_LF:
+        return trailer_step(chunks, c);
     case HTTP_CHUNK_END_LF:
         return c == '\n';
     case HTTP_CHUNK_DATA:
@@ -461,25 +587,36 @@ static bool chunk_step(struct http_chunks *chunks, char c)
     return false;
 }
 
+/* Data, as much as there is; false if it is more than fits. */
+static bool take_data(struct http_chunks *chunks, const char *bytes, size_t n, struct buf *body,
+                      size_t *taken)
+{
+    if (chunks->left > body->max - body->len)
+        return false;
+    *taken = chunks->left < n ? chunks->left : n;
+    buf_append(body, bytes, *taken);
+    chunks->left -= (uint32_t)*taken;
+    if (chunks->left == 0)
+        chunks->state = HTTP_CHUNK_DATA_CR;
+    return true;
+}
+
 enum http_chunk_result http_chunks_feed(struct http_chunks *chunks, const char *bytes, size_t n,
                                         struct buf *body, size_t *used)
 {
-    size_t at = 0;
+    size_t at = 0, taken;
     while (at < n) {
         if (chunks->state == HTTP_CHUNK_DATA) {
-            size_t take = chunks->left < n - at ? chunks->left : n - at;
-            if (chunks->left > body->max - body->len)
+            if (!take_data(chunks, bytes + at, n - at, body, &taken))
                 return HTTP_CHUNK_TOO_LARGE;
-            buf_append(body, bytes + at, take);
-            at += take;
-            chunks->left -= (uint32_t)take;
-            if (chunks->left == 0)
-                chunks->state = HTTP_CHUNK_DATA_CR;
+            at += taken;
             continue;
         }
         bool ends = chunks->state == HTTP_CHUNK_END_LF;
         if (!chunk_step(chunks, bytes[at++]))
             return HTTP_CHUNK_BAD;
+        if (chunks->extra > HTTP_CHUNK_EXTRA_MAX)
+            return HTTP_CHUNK_TOO_LARGE;
         if (ends) {
             *used = at;
             return HTTP_CHUNK_DONE;

@@ -88,27 +88,40 @@ static inline int http_hex_digit(char c)
 
 enum http_chunk_state {
     HTTP_CHUNK_SIZE,
+    HTTP_CHUNK_SPACE, /* behind the size: an extension must follow */
+    HTTP_CHUNK_EXTENSION,
     HTTP_CHUNK_SIZE_LF,
     HTTP_CHUNK_DATA,
     HTTP_CHUNK_DATA_CR,
     HTTP_CHUNK_DATA_LF,
-    HTTP_CHUNK_END_CR,
+    HTTP_CHUNK_LINE, /* behind the last chunk: a trailer, or the end */
+    HTTP_CHUNK_NAME,
+    HTTP_CHUNK_VALUE,
+    HTTP_CHUNK_VALUE_LF,
     HTTP_CHUNK_END_LF,
 };
+
+/* Bytes of extensions and trailers in one body; of a trailer's name, enough to know it by. */
+enum { HTTP_CHUNK_EXTRA_MAX = 16384, HTTP_CHUNK_NAME_MAX = 24 };
 
 /* All zero is the beginning. */
 struct http_chunks {
     enum http_chunk_state state;
     uint32_t left; /* of the chunk's data, or the size read so far */
     unsigned digits;
+    uint32_t extra; /* bytes of extensions and trailers so far */
+    uint32_t name_n;
+    char name[HTTP_CHUNK_NAME_MAX]; /* of the trailer begun last */
 };
 
 enum http_chunk_result { HTTP_CHUNK_MORE, HTTP_CHUNK_DONE, HTTP_CHUNK_BAD, HTTP_CHUNK_TOO_LARGE };
 
 /*
  * Decodes the next n bytes of a chunked body into `body`, whose maximum is the limit. DONE: it
- * ended behind *used bytes. Chunk extensions and trailers are refused (BAD): nobody needs them, and
- * they are where other decoders differ.
+ * ended behind *used bytes. Chunk extensions and trailers are passed over, up to
+ * HTTP_CHUNK_EXTRA_MAX bytes of them (TOO_LARGE). They are where decoders differ, so their lines are
+ * held to what the RFC says of ends of lines, names and control characters; and a trailer that would
+ * decide something in a head is refused.
  */
 enum http_chunk_result http_chunks_feed(struct http_chunks *chunks, const char *bytes, size_t n,
                                         struct buf *body, size_t *used);

@@ -188,58 +188,83 @@ static enum http_err start_threads(struct http_server *server)
     return err;
 }
 
+/* A limit for each address, if there is one. False if there is no memory. */
+static bool make_peers(struct http_server *server)
+{
+    const struct http_config *config = &server->shared.config;
+    uint64_t seed;
+    if (!config->connections_per_address || getrandom(&seed, sizeof seed, 0) != sizeof seed)
+        return true;
+    server->shared.peers =
+        peers_new((uint32_t)config->connections_max, config->connections_per_address, seed);
+    return server->shared.peers != NULL;
+}
+
+/* A loop with its listener for each thread. */
+static enum http_err add_loops(struct http_server *server, struct sockaddr_storage *address,
+                               const char **detail)
+{
+    int code = probe(address);
+    for (unsigned i = 0; i < server->shared.config.threads && code == 0; i++) {
+        enum http_err err = add_loop(server);
+        if (err != HTTP_OK) {
+            *detail = "no memory or file descriptors for another loop";
+            return err;
+        }
+        code = bind_listener(server->loops[i], address);
+    }
+    if (code) {
+        *detail = uv_strerror(code);
+        return HTTP_ERR_LISTEN;
+    }
+    server->port = get_port(address);
+    return HTTP_OK;
+}
+
+/* Everything but the threads. */
+static enum http_err prepare(struct http_server *server, const char *listen, const char **detail)
+{
+    struct sockaddr_storage address = {0};
+    if (!listen || !resolve(listen, &address)) {
+        *detail = "the address to listen on is not host:port, or the host is unknown";
+        return HTTP_ERR_ADDRESS;
+    }
+    if (!make_peers(server)) {
+        *detail = "out of memory";
+        return HTTP_ERR_MEMORY;
+    }
+    return add_loops(server, &address, detail);
+}
+
+static struct http_server *server_new(const struct http_config *config)
+{
+    struct http_server *server = calloc(1, sizeof *server);
+    if (server) {
+        server->shared.config = *config;
+        bound_config(&server->shared.config);
+    }
+    return server;
+}
+
 enum http_err http_server_start(const struct http_config *config, struct http_server **started,
                                 const char **message)
 {
-    struct sockaddr_storage address = {0};
     const char *detail = "out of memory";
-    enum http_err err = HTTP_ERR_MEMORY;
-    uint64_t seed = 0;
-    struct http_server *server = calloc(1, sizeof *server);
-    if (!server)
-        goto out;
-    server->shared.config = *config;
-    bound_config(&server->shared.config);
-    const struct http_config *bounded = &server->shared.config;
-
-    err = HTTP_ERR_ADDRESS;
-    detail = "the address to listen on is not host:port, or the host is unknown";
-    if (!config->listen || !resolve(config->listen, &address))
-        goto out;
-    err = HTTP_ERR_MEMORY;
-    detail = "out of memory";
-    if (bounded->connections_per_address && getrandom(&seed, sizeof seed, 0) == sizeof seed) {
-        server->shared.peers =
-            peers_new((uint32_t)bounded->connections_max, bounded->connections_per_address, seed);
-        if (!server->shared.peers)
-            goto out;
+    struct http_server *server = server_new(config);
+    enum http_err err = server ? prepare(server, config->listen, &detail) : HTTP_ERR_MEMORY;
+    if (err == HTTP_OK) {
+        *started = server; /* handlers may need it, and can run from here on */
+        detail = "a thread could not be started";
+        err = start_threads(server);
     }
-    for (unsigned i = 0; i < bounded->threads; i++) {
-        err = add_loop(server);
-        detail = "no memory or file descriptors for another loop";
-        if (err != HTTP_OK)
-            goto out;
-        int code = i == 0 ? probe(&address) : 0;
-        if (code == 0)
-            code = bind_listener(server->loops[i], &address);
-        err = code ? HTTP_ERR_LISTEN : HTTP_OK;
-        detail = code ? uv_strerror(code) : NULL;
-        if (code)
-            goto out;
-    }
-    server->port = get_port(&address);
-    detail = "a thread could not be started";
-    *started = server; /* handlers may need it, and can run from here on */
-    err = start_threads(server);
-out:
-    if (err != HTTP_OK) {
-        if (message)
-            *message = detail;
-        if (server && server->n_threads)
-            http_server_stop(server, 0);
-        http_server_free(server);
-        *started = NULL;
-    }
+    if (err == HTTP_OK)
+        return HTTP_OK;
+    if (message)
+        *message = detail;
+    if (server && server->n_threads)
+        http_server_stop(server, 0);
+    http_server_free(server);
+    *started = NULL;
     return err;
 }
 

@@ -418,6 +418,22 @@ static void parser_says_why_it_refuses(void **state)
         {"GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", HTTP_REFUSED_BAD_HOST},
         {"GET / HTTP/1.1\r\nHost: a b\r\n\r\n", HTTP_REFUSED_BAD_HOST},
         {"GET / HTTP/1.1\r\nHost: u@a\r\n\r\n", HTTP_REFUSED_BAD_HOST},
+        {"GET / HTTP/1.1\r\nHost: a:b\r\n\r\n", HTTP_REFUSED_BAD_HOST},
+        {"GET / HTTP/1.1\r\nHost: a:65536\r\n\r\n", HTTP_REFUSED_BAD_HOST},
+        {"GET / HTTP/1.1\r\nHost: a:4294967376\r\n\r\n", HTTP_REFUSED_BAD_HOST},
+        {"GET / HTTP/1.1\r\nHost: a:-1\r\n\r\n", HTTP_REFUSED_BAD_HOST},
+        {"GET / HTTP/1.1\r\nHost: a:80:80\r\n\r\n", HTTP_REFUSED_BAD_HOST},
+        {"GET / HTTP/1.1\r\nHost: :80\r\n\r\n", HTTP_REFUSED_BAD_HOST},
+        {"GET / HTTP/1.1\r\nHost: ::1\r\n\r\n", HTTP_REFUSED_BAD_HOST},
+        {"GET / HTTP/1.1\r\nHost: [::1\r\n\r\n", HTTP_REFUSED_BAD_HOST},
+        {"GET / HTTP/1.1\r\nHost: [::1]80\r\n\r\n", HTTP_REFUSED_BAD_HOST},
+        {"GET / HTTP/1.1\r\nHost: [::1]:x\r\n\r\n", HTTP_REFUSED_BAD_HOST},
+        {"GET / HTTP/1.1\r\nHost: a[::1]\r\n\r\n", HTTP_REFUSED_BAD_HOST},
+        {"GET / HTTP/1.1\r\nHost:\r\n\r\n", HTTP_ACCEPTED},
+        {"GET / HTTP/1.1\r\nHost: a:\r\n\r\n", HTTP_ACCEPTED},
+        {"GET / HTTP/1.1\r\nHost: a:65535\r\n\r\n", HTTP_ACCEPTED},
+        {"GET / HTTP/1.1\r\nHost: [::1]\r\n\r\n", HTTP_ACCEPTED},
+        {"GET / HTTP/1.1\r\nHost: [::1]:80\r\n\r\n", HTTP_ACCEPTED},
         {"GET  / HTTP/1.1\r\nHost: a\r\n\r\n", HTTP_REFUSED_MALFORMED},
         {"GET /  HTTP/1.1\r\nHost: a\r\n\r\n", HTTP_REFUSED_MALFORMED},
         {"GET / HTTP/1.1 \r\nHost: a\r\n\r\n", HTTP_REFUSED_MALFORMED},
@@ -426,14 +442,18 @@ static void parser_says_why_it_refuses(void **state)
         {"GET / HTTP/1.2\r\nHost: a\r\n\r\n", HTTP_REFUSED_VERSION},
         {"BREW / HTTP/1.1\r\nHost: a\r\n\r\n", HTTP_REFUSED_NOT_IMPLEMENTED},
         {"CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n", HTTP_REFUSED_NOT_IMPLEMENTED},
-        {"GET / HTTP/1.1\r\nHost: a\r\nUpgrade: h2c\r\n\r\n", HTTP_REFUSED_NOT_IMPLEMENTED},
+        {"GET / HTTP/1.1\r\nHost: a\r\nUpgrade: h2c\r\n\r\n", HTTP_ACCEPTED},
         {"GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n", HTTP_REFUSED_BAD_TARGET},
         {"GET * HTTP/1.1\r\nHost: a\r\n\r\n", HTTP_REFUSED_BAD_TARGET},
         {"OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", HTTP_ACCEPTED},
         {"GET http://a/b HTTP/1.1\r\nHost: a\r\n\r\n", HTTP_ACCEPTED},
         {"GET HTTPS://a:1/b HTTP/1.1\r\nHost: a\r\n\r\n", HTTP_ACCEPTED},
         {"GET http:///b HTTP/1.1\r\nHost: a\r\n\r\n", HTTP_REFUSED_BAD_TARGET},
-        {"GET http://a HTTP/1.1\r\nHost: a\r\n\r\n", HTTP_REFUSED_BAD_TARGET},
+        {"GET http://a HTTP/1.1\r\nHost: a\r\n\r\n", HTTP_ACCEPTED},
+        {"GET http:// HTTP/1.1\r\nHost: a\r\n\r\n", HTTP_REFUSED_BAD_TARGET},
+        {"GET http://?b HTTP/1.1\r\nHost: a\r\n\r\n", HTTP_REFUSED_BAD_TARGET},
+        {"GET http://a:b/c HTTP/1.1\r\nHost: a\r\n\r\n", HTTP_REFUSED_BAD_TARGET},
+        {"GET http://a:65536 HTTP/1.1\r\nHost: a\r\n\r\n", HTTP_REFUSED_BAD_TARGET},
         {"GET http://u@a/b HTTP/1.1\r\nHost: a\r\n\r\n", HTTP_REFUSED_BAD_TARGET},
         {"GET ftp://a/b HTTP/1.1\r\nHost: a\r\n\r\n", HTTP_REFUSED_BAD_TARGET},
         {"GET / HTTP/1.1\r\nHost: a\r\nX : y\r\n\r\n", HTTP_REFUSED_MALFORMED},
@@ -458,6 +478,32 @@ static void parser_says_why_it_refuses(void **state)
         enum http_refusal got = refusal_of(cases[i].head);
         if (got != cases[i].refusal)
             fail_msg("%s is refused with %s", cases[i].head, http_refusal_code(got));
+    }
+}
+
+static void targets_are_taken_apart(void **state)
+{
+    static const struct {
+        const char *target, *path, *query;
+    } cases[] = {
+        {"/a/b?c?d", "/a/b", "c?d"}, {"/", "/", NULL},          {"http://h/a", "/a", NULL},
+        {"http://h", "/", NULL},     {"https://h:1?", "/", ""}, {"http://h?a=/b", "/", "a=/b"},
+    };
+    struct http_config config = {.head_max = 8192, .target_max = 4096, .headers_max = 4};
+    static struct http_head head;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char bytes[100];
+        int n =
+            snprintf(bytes, sizeof bytes, "GET %s HTTP/1.1\r\nHost: h\r\n\r\n", cases[i].target);
+        assert_int_equal(http_parse_head(bytes, (size_t)n, &config, &head), HTTP_ACCEPTED);
+        assert_int_equal(head.path.n, strlen(cases[i].path));
+        assert_memory_equal(bytes + head.path.at, cases[i].path, head.path.n);
+        assert_int_equal(head.has_query, cases[i].query != NULL);
+        if (cases[i].query) {
+            assert_int_equal(head.query.n, strlen(cases[i].query));
+            assert_memory_equal(bytes + head.query.at, cases[i].query, head.query.n);
+        }
     }
 }
 
@@ -489,10 +535,57 @@ static void chunks_are_decoded_in_any_pieces(void **state)
     }
 }
 
+static void chunk_extensions_and_trailers_are_passed_over(void **state)
+{
+    static const char *const fine[] = {
+        "5;a=b\r\nhello\r\n0\r\n\r\nGET",
+        "5 ;a ; b=\"c;d\"\r\nhello\r\n0;last\r\n\r\nGET",
+        "5\t;\r\nhello\r\n0\r\nX:\r\n\r\nGET",
+        "5\r\nhello\r\n0\r\nX: y\r\nHost-Of-Many-Long-Names-Too: \xe6\x9e\x97\r\n\r\nGET",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++) {
+        for (size_t piece = 1; piece < 100; piece++) {
+            struct buf body;
+            size_t at;
+            buf_init(&body, 100);
+            assert_int_equal(decode(fine[i], piece, &body, &at), HTTP_CHUNK_DONE);
+            assert_int_equal(at, strlen(fine[i]) - 3);
+            assert_int_equal(body.len, 5);
+            buf_release(&body);
+        }
+    }
+}
+
+/* However they are spread: many short ones cost as much as a long one. */
+static void chunk_extensions_and_trailers_are_bounded(void **state)
+{
+    static const char *const repeated[] = {"1;a=b\r\nx\r\n", "0;aaaa", "0\r\nX: y\r\nX: y\r\n"};
+    (void)state;
+    for (size_t i = 0; i < sizeof repeated / sizeof *repeated; i++) {
+        struct buf bytes, body;
+        size_t at;
+        buf_init(&bytes, 1 << 20);
+        buf_init(&body, 1 << 20);
+        buf_text(&bytes, repeated[i]);
+        const char *again = i == 0 ? repeated[i] : i == 1 ? "aaaa" : "X: y\r\n";
+        while (bytes.len < 20 * HTTP_CHUNK_EXTRA_MAX)
+            buf_text(&bytes, again);
+        buf_char(&bytes, '\0');
+        assert_int_equal(decode(bytes.data, 100, &body, &at), HTTP_CHUNK_TOO_LARGE);
+        buf_release(&bytes);
+        buf_release(&body);
+    }
+}
+
 static void chunks_refuse_everything_ambiguous(void **state)
 {
     static const char *const bad[] = {
-        "5;a=b\r\nhello\r\n0\r\n\r\n",
+        "5;a=b\nhello\r\n0\r\n\r\n",
+        "5;a=b\rhello\r\n0\r\n\r\n",
+        "5;a=\"\x01\"\r\nhello\r\n0\r\n\r\n",
+        "5 a=b\r\nhello\r\n0\r\n\r\n",
+        ";a=b\r\nhello\r\n0\r\n\r\n",
         "5\nhello\r\n0\r\n\r\n",
         "5 \r\nhello\r\n0\r\n\r\n",
         "0x5\r\nhello\r\n0\r\n\r\n",
@@ -502,7 +595,17 @@ static void chunks_refuse_everything_ambiguous(void **state)
         "5\r\nhelloX0\r\n\r\n",
         "5\r\nhello\r0\r\n\r\n",
         "5\r\nhello\n0\r\n\r\n",
-        "0\r\nX: y\r\n\r\n",
+        "0\r\nX: y\n\r\n",
+        "0\r\nX: y\r\r\n",
+        "0\r\nX: y\r\n z\r\n\r\n",
+        "0\r\n X: y\r\n\r\n",
+        "0\r\nX : y\r\n\r\n",
+        "0\r\nX\r\n\r\n",
+        "0\r\n: y\r\n\r\n",
+        "0\r\nX: a\x7f\r\n\r\n",
+        "0\r\ncontent-Length: 5\r\n\r\n",
+        "0\r\nX: y\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "0\r\nHost: b\r\n\r\n",
         "0\r\n\n",
         "00000005\r\nhello",
         "fffffffffffffffff\r\n",
@@ -543,7 +646,10 @@ int main(void)
         cmocka_unit_test(scan_finds_the_end_in_any_pieces),
         cmocka_unit_test(parser_refuses_control_characters_in_every_place),
         cmocka_unit_test(parser_says_why_it_refuses),
+        cmocka_unit_test(targets_are_taken_apart),
         cmocka_unit_test(chunks_are_decoded_in_any_pieces),
+        cmocka_unit_test(chunk_extensions_and_trailers_are_passed_over),
+        cmocka_unit_test(chunk_extensions_and_trailers_are_bounded),
         cmocka_unit_test(chunks_refuse_everything_ambiguous),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,6 +37,40 @@ def test_the_handler_sees_the_request(serve):
     assert client.send("\r\n").get("/info").answer().json()["query"] is None
 
 
+def test_an_upgrade_is_ignored(serve):
+    """As Java's HttpClient and curl --http2 offer it, also with a body; RFC 9110 lets one ignore it."""
+    client = serve().connect()
+    for offer in ("Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAAB",
+                  "Connection: Upgrade\r\nUpgrade: websocket"):
+        client.send(HEAD + offer + "\r\nContent-Length: 5\r\n\r\nhello" + SMUGGLED)
+        answer = client.answer()
+        assert answer.json()["body"] == "hello" and "upgrade" not in answer.headers
+        assert client.answer().body == b"ok\n"
+
+
+def test_chunk_extensions_and_trailers_are_ignored(serve):
+    client = serve().connect()
+    chunks = 'Transfer-Encoding: chunked\r\n\r\n5;a=b;c="d"\r\nhello\r\n0;e\r\nX-Test: late\r\nX: y\r\n\r\n'
+    for pieces in ([HEAD + chunks + SMUGGLED], HEAD + chunks + SMUGGLED):
+        for piece in pieces:
+            client.send(piece)
+        seen = client.answer().json()
+        assert (seen["body"], seen["test"]) == ("hello", None), "a trailer is no header"
+        assert client.answer().body == b"ok\n"
+
+
+@pytest.mark.parametrize("many", ["1;" + "x" * 200 + "\r\ny\r\n", "0\r\n" + "X: y\r\n" * 5000],
+                         ids=["extensions", "trailers"])
+def test_chunk_extensions_and_trailers_are_bounded(serve, many):
+    client = serve().connect().send(HEAD + "Transfer-Encoding: chunked\r\n\r\n")
+    try:
+        for _ in range(1000):
+            client.send(many)
+    except ConnectionError:
+        pass
+    assert refusal(client) == (413, "body_too_large")
+
+
 def test_keep_alive_and_close(serve):
     server = serve()
     client = server.connect()
@@ -54,11 +88,17 @@ def test_keep_alive_and_close(serve):
         assert client.answer().headers["connection"] == "keep-alive"
 
 
-def test_requests_behind_a_close_are_not_looked_at(serve):
-    client = serve().connect().send("GET /healthz HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n"
-                                    + SMUGGLED)
+@pytest.mark.parametrize("path", ["/healthz", "/defer"])
+@pytest.mark.parametrize("last", ["GET {} HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n",
+                                  "GET {} HTTP/1.0\r\n\r\n"], ids=["close", "1.0"])
+def test_requests_behind_a_close_are_not_looked_at(serve, last, path):
+    """Nobody will answer them, so nobody may act on them: they were handed over and their answers dropped."""
+    server = serve()
+    before = server.counters()["requests"]
+    client = server.connect().send(last.format(path) + SMUGGLED * 3)
     assert client.answer().status == 200
     assert client.ended() == b""
+    assert server.counters()["requests"] - before == 2  # this one, and the one that counts
 
 
 def test_head_is_get_without_body(serve):
@@ -438,10 +478,13 @@ CORPUS = {
     "user name": ("GET http://a@t/healthz HTTP/1.1\r\nHost: t\r\n\r\n", 400),
     "authority only": ("GET t:80 HTTP/1.1\r\nHost: t\r\n\r\n", 400),
     "CONNECT": ("CONNECT t:80 HTTP/1.1\r\nHost: t\r\n\r\n", 501),
-    "Upgrade": ("GET /healthz HTTP/1.1\r\nHost: t\r\nConnection: Upgrade\r\n"
-                "Upgrade: websocket\r\n\r\n", 501),
-    "chunk extension": (HEAD + TE + "\r\n5;x=y\r\nhello\r\n0\r\n\r\n", 400),
+    "host with a bad port": ("GET /healthz HTTP/1.1\r\nHost: t:x\r\n\r\n", 400),
+    "host with a huge port": ("GET /healthz HTTP/1.1\r\nHost: t:65616\r\n\r\n", 400),
     "chunk extension with LF": (HEAD + TE + "\r\n5;\nhello\r\n0\r\n\r\n", 400),
+    "chunk extension with CR": (HEAD + TE + "\r\n5;\rhello\r\n0\r\n\r\n", 400),
+    "chunk extension with NUL": (HEAD + TE + "\r\n5;\0\r\nhello\r\n0\r\n\r\n", 400),
+    "chunk extension without a size": (HEAD + TE + "\r\n;x=y\r\nhello\r\n0\r\n\r\n", 400),
+    "chunk extension without a semicolon": (HEAD + TE + "\r\n5 x=y\r\nhello\r\n0\r\n\r\n", 400),
     "chunk size with LF": (HEAD + TE + "\r\n5\nhello\r\n0\r\n\r\n", 400),
     "chunk size with 0x": (HEAD + TE + "\r\n0x5\r\nhello\r\n0\r\n\r\n", 400),
     "chunk size with space": (HEAD + TE + "\r\n5 \r\nhello\r\n0\r\n\r\n", 400),
@@ -452,7 +495,14 @@ CORPUS = {
     "chunk over the limit": (HEAD + TE + "\r\nfffffff\r\nhello", 413),
     "chunk without its CR LF": (HEAD + TE + "\r\n5\r\nhello0\r\n\r\n", 400),
     "chunk too long": (HEAD + TE + "\r\n4\r\nhello\r\n0\r\n\r\n", 400),
-    "trailer": (HEAD + TE + "\r\n5\r\nhello\r\n0\r\nContent-Length: 50\r\n\r\n", 400),
+    "trailer with a length": (HEAD + TE + "\r\n5\r\nhello\r\n0\r\nContent-Length: 50\r\n\r\n", 400),
+    "trailer with a coding": (HEAD + TE + "\r\n0\r\nX: y\r\ntransfer-encoding: chunked\r\n\r\n", 400),
+    "trailer with a host": (HEAD + TE + "\r\n0\r\nHost: u\r\n\r\n", 400),
+    "trailer with bare LF": (HEAD + TE + "\r\n0\r\nX: y\n\r\n", 400),
+    "trailer with bare CR": (HEAD + TE + "\r\n0\r\nX: y\rz\r\n\r\n", 400),
+    "folded trailer": (HEAD + TE + "\r\n0\r\nX: y\r\n z\r\n\r\n", 400),
+    "trailer without a colon": (HEAD + TE + "\r\n0\r\nGET / HTTP/1.1\r\n\r\n", 400),
+    "trailer with a space": (HEAD + TE + "\r\n0\r\nX : y\r\n\r\n", 400),
 }
 
 
