@@ -90,6 +90,7 @@ static void print_times(const char *what, uint64_t *times, size_t n)
 struct flight {
     struct tidings_call call;
     struct tidings_op op;
+    struct tidings_answer answer;
     struct pool *pool;
     struct flight *next;
     uint64_t id;
@@ -99,7 +100,7 @@ struct pool {
     pthread_mutex_t mutex;
     pthread_cond_t landed;
     struct flight *flights, *idle;
-    size_t out;
+    size_t n, out;
 };
 
 static void land(struct tidings_call *call)
@@ -137,12 +138,15 @@ struct pool *pool_new(const struct bench *bench)
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->landed, NULL);
     pool->flights = flights;
-    for (size_t i = 0; i < bench->in_flight; i++) {
-        flights[i].pool = pool;
-        flights[i].call =
-            (struct tidings_call){.op = &flights[i].op, .done = land, .ctx = &flights[i]};
-        flights[i].next = pool->idle;
-        pool->idle = &flights[i];
+    pool->n = bench->in_flight;
+    for (size_t i = 0; i < pool->n; i++) {
+        struct flight *flight = &flights[i];
+        tidings_answer_init(&flight->answer);
+        flight->pool = pool;
+        flight->call = (struct tidings_call){
+            .op = &flight->op, .answer = &flight->answer, .done = land, .ctx = flight};
+        flight->next = pool->idle;
+        pool->idle = flight;
     }
     return pool;
 }
@@ -158,6 +162,8 @@ void pool_drain(struct pool *pool)
 void pool_free(struct pool *pool)
 {
     pool_drain(pool);
+    for (size_t i = 0; i < pool->n; i++)
+        tidings_answer_release(&pool->flights[i].answer);
     free(pool->flights);
     free(pool);
 }
