@@ -45,9 +45,9 @@ static enum jwt_role role_of(const char *text)
 {
     static const char *const names[] = {
         [JWT_ROLE_USER] = "user", [JWT_ROLE_SERVICE] = "service", [JWT_ROLE_ADMIN] = "admin"};
-    size_t role = JWT_ROLE_USER;
-    while (strcmp(text, names[role]) != 0)
-        role++;
+    size_t role = sizeof names / sizeof *names - 1;
+    while (role && strcmp(text, names[role]) != 0)
+        role--;
     return (enum jwt_role)role;
 }
 
