@@ -3,7 +3,6 @@
  * Measures the engine without a network: fills a directory with users who each follow some authors,
  * then times operations one by one. Prints numbers; judges nothing.
  */
-#include <getopt.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -17,22 +16,6 @@
 #include "cli/bench.h"
 #include "cli/cli.h"
 #include "tidings.h"
-
-static const char help[] =
-    "usage: tidings bench-engine --data DIR [OPTIONS]\n\n"
-    "Fills DIR, which must be new or from an earlier run with the same numbers, and times single\n"
-    "operations on one thread.\n\n"
-    "  --data DIR      where to put the data\n"
-    "  --users N       users (100000)\n"
-    "  --authors N     users who publish and are followed, from 1 on (all)\n"
-    "  --followed N    authors each of them follows (200)\n"
-    "  --posts N       posts each author publishes (10)\n"
-    "  --fans N        followers of the one big author (1000000)\n"
-    "  --comments N    comments on one post (100000)\n"
-    "  --samples N     operations timed of each kind (20000)\n"
-    "  --in-flight N   changes at the same time, where it says batches (20000)\n"
-    "  --only TEXT     only measurements whose name contains TEXT\n"
-    "  --fill-only     fill DIR, measure nothing\n";
 
 /* ---- Tools ---------------------------------------------------------------------------------- */
 
@@ -139,13 +122,14 @@ struct pool *pool_new(const struct bench *bench)
     pthread_cond_init(&pool->landed, NULL);
     pool->flights = flights;
     pool->n = bench->in_flight;
-    for (size_t i = 0; i < bench->in_flight; i++) {
-        flights[i].pool = pool;
-        flights[i].call = (struct tidings_call){
-            .op = &flights[i].op, .answer = &flights[i].answer, .done = land, .ctx = &flights[i]};
-        tidings_answer_init(&flights[i].answer);
-        flights[i].next = pool->idle;
-        pool->idle = &flights[i];
+    for (size_t i = 0; i < pool->n; i++) {
+        struct flight *flight = &flights[i];
+        tidings_answer_init(&flight->answer);
+        flight->pool = pool;
+        flight->call = (struct tidings_call){
+            .op = &flight->op, .answer = &flight->answer, .done = land, .ctx = flight};
+        flight->next = pool->idle;
+        pool->idle = flight;
     }
     return pool;
 }
@@ -506,7 +490,7 @@ static bool is_filled(struct bench *bench)
     return filled;
 }
 
-static int run(struct bench *bench)
+static int fill_and_measure(struct bench *bench)
 {
     struct tidings_options options;
     const char *message;
@@ -533,60 +517,52 @@ static int run(struct bench *bench)
     return EXIT_FINE;
 }
 
-int cli_bench_engine(int argc, char **argv)
+enum { IN_FLIGHT_MAX = 100000 };
+
+#define NUMBER(name, standard, least, most, help)                                              \
+    {                                                                                          \
+#name, OPTION_NUMBER, "N", offsetof(struct bench, name), false, standard, least, most, \
+            NULL, NULL, NULL, help                                                             \
+    }
+static const struct cli_option options[] = {
+    {"data", OPTION_TEXT, "DIR", offsetof(struct bench, dir), .required = true,
+     .help = "where to put the data"},
+    NUMBER(users, 100000, 1, UINT32_MAX, "users"),
+    NUMBER(authors, 0, 0, UINT32_MAX, "users who publish and are followed, from 1 on; 0: all"),
+    NUMBER(followed, 200, 1, UINT32_MAX, "authors each of them follows"),
+    NUMBER(posts, 10, 1, UINT32_MAX, "posts each author publishes"),
+    NUMBER(fans, 1000000, 0, UINT32_MAX, "followers of the one big author"),
+    NUMBER(comments, 100000, 1, UINT32_MAX, "comments on one post"),
+    NUMBER(samples, 20000, 1, UINT32_MAX, "operations timed of each kind"),
+    NUMBER(in_flight, 20000, 1, IN_FLIGHT_MAX, "changes at the same time, where it says batches"),
+    {"only", OPTION_TEXT, "TEXT", offsetof(struct bench, only),
+     .help = "only measurements whose name contains TEXT"},
+    {"fill_only", OPTION_FLAG, NULL, offsetof(struct bench, fill_only),
+     .help = "fill DIR, measure nothing"},
+};
+#undef NUMBER
+
+static int run(int argc, char **argv)
 {
-    enum { IN_FLIGHT_MAX = 100000 };
-    static const struct option flags[] = {
-        {"data", required_argument, NULL, 'd'},
-        {"users", required_argument, NULL, 'u'},
-        {"authors", required_argument, NULL, 'a'},
-        {"followed", required_argument, NULL, 'f'},
-        {"posts", required_argument, NULL, 'p'},
-        {"fans", required_argument, NULL, 'n'},
-        {"comments", required_argument, NULL, 'c'},
-        {"samples", required_argument, NULL, 's'},
-        {"in-flight", required_argument, NULL, 'i'},
-        {"only", required_argument, NULL, 'o'},
-        {"fill-only", no_argument, NULL, 'F'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-    };
-    struct bench bench = {.users = 100000,
-                          .followed = 200,
-                          .posts = 10,
-                          .fans = 1000000,
-                          .comments = 100000,
-                          .samples = 20000,
-                          .in_flight = 20000};
-    for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
-        uint64_t *number = flag == 'u'   ? &bench.users
-                           : flag == 'a' ? &bench.authors
-                           : flag == 'f' ? &bench.followed
-                           : flag == 'p' ? &bench.posts
-                           : flag == 'n' ? &bench.fans
-                           : flag == 'c' ? &bench.comments
-                           : flag == 's' ? &bench.samples
-                           : flag == 'i' ? &bench.in_flight
-                                         : NULL;
-        if (flag == 'h' || flag == '?') {
-            fputs(help, flag == 'h' ? stdout : stderr);
-            return flag == 'h' ? EXIT_FINE : EXIT_USAGE;
-        }
-        if (flag == 'd')
-            bench.dir = optarg;
-        if (flag == 'o')
-            bench.only = optarg;
-        bench.fill_only |= flag == 'F';
-        if (number)
-            *number = strtoull(optarg, NULL, 10);
-    }
+    struct bench bench = {0};
+    int code = options_start(&command_bench_engine, &bench, argc, argv);
+    if (code != OPTIONS_READ)
+        return code;
     bench.authors = bench.authors ? bench.authors : bench.users;
-    bool sane = bench.dir && bench.users && bench.authors >= bench.followed && bench.followed &&
-                bench.posts && bench.samples && bench.comments && bench.in_flight &&
-                bench.in_flight <= IN_FLIGHT_MAX && optind == argc;
-    if (!sane) {
-        fputs(help, stderr);
-        return EXIT_USAGE;
-    }
-    return run(&bench);
+    if (bench.authors < bench.followed)
+        return options_wrong(&command_bench_engine, "there are fewer authors than are followed");
+    return fill_and_measure(&bench);
 }
+
+const struct cli_command command_bench_engine = {
+    .name = "bench-engine",
+    .summary = "measure the engine on this machine",
+    .usage = "--data DIR [OPTIONS]",
+    .about = "Fills DIR, which must be new or from an earlier run with the same numbers, and times "
+             "single "
+             "operations on one thread.",
+    .exits = "0 done; 2 usage; 3 failed.",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .run = run,
+};

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands of the `tidings` program, one file each. They get the arguments behind their name.
- */
+/* The commands of the `tidings` program, one file each. They run with the arguments from their name on. */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/options.h"
 #include "tidings.h"
 
 /* Exit codes of all commands. */
 enum { EXIT_FINE = 0, EXIT_FOUND = 1, EXIT_USAGE = 2, EXIT_BROKEN = 3 };
 
-int cli_serve(int argc, char **argv);
-int cli_token(int argc, char **argv);
-int cli_routes(int argc, char **argv);
-int cli_verify(int argc, char **argv);
-int cli_backup(int argc, char **argv);
-int cli_restore(int argc, char **argv);
-int cli_log(int argc, char **argv);
-int cli_bench_engine(int argc, char **argv);
+extern const struct cli_command command_serve;
+extern const struct cli_command command_token;
+extern const struct cli_command command_routes;
+extern const struct cli_command command_verify;
+extern const struct cli_command command_backup;
+extern const struct cli_command command_restore;
+extern const struct cli_command command_log;
+extern const struct cli_command command_bench_engine;
+extern const struct cli_command command_help;
+extern const struct cli_command command_version;
 
 /* A time in ms since 1970 as text: 2026-11-15T12:00:00.000Z. */
 enum { TIME_BYTES = 32 };

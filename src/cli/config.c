@@ -2,108 +2,89 @@
 #include "cli/config.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <ini.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_MAX_BYTES = 64, SETTINGS_MAX = 96 };
+#include "cli/cli.h"
 
-/* A number, or a text. */
-struct setting {
-    const char *name;
-    uint64_t *number;
-    const char **text;
-    uint64_t standard, least, most;
-    const char *help;
-};
+enum { NAME_MAX_BYTES = 64 };
 
-struct table {
-    struct config *config;
-    size_t n;
-    struct setting at[SETTINGS_MAX];
-};
+/* ---- The table ------------------------------------------------------------------------------ */
 
-static void add(struct table *table, struct setting setting)
-{
-    if (table->n < SETTINGS_MAX)
-        table->at[table->n++] = setting;
-}
+#define AT(member) offsetof(struct config, member)
+#define NUMBER(name, at, standard, least, most, about) \
+    {name, OPTION_NUMBER, NULL, at, false, standard, least, most, NULL, NULL, NULL, about},
+#define TEXT(name, value, standard, about) \
+    {#name, OPTION_TEXT, value, AT(name), false, 0, 0, 0, standard, NULL, NULL, about},
 
-static void make_table(struct config *config, struct table *table)
-{
-    table->n = 0;
-    table->config = config;
-    add(table, (struct setting){"data", .text = &config->data, .help = "the data directory"});
-    add(table, (struct setting){"listen", .text = &config->listen,
-                                .help = "address to listen on (127.0.0.1:8080)"});
-    add(table, (struct setting){"durability", .text = &config->durability,
-                                .help = "commit: a change is synced before it is acknowledged; "
-                                        "second: once a second (commit)"});
-    add(table, (struct setting){"backup_dir", .text = &config->backup_dir,
-                                .help = "where POST /v1/admin/backup may write backups"});
-    add(table, (struct setting){"jwt_keys_file", .text = &config->jwt_keys_file,
-                                .help = "JSON file with the keys of tokens"});
-    add(table,
-        (struct setting){"webhook_allow", .text = &config->webhook_allow,
-                         .help = "hosts or host:port, with commas, that webhooks may call by "
-                                 "http and at private addresses"});
-    add(table, (struct setting){"webhook_ca_file", .text = &config->webhook_ca_file,
-                                .help = "CA certificates for webhooks, instead of the system's"});
-#define X(name, standard, least, most, text) \
-    add(table, (struct setting){#name, &config->name, NULL, standard, least, most, text});
+/* clang-format off */
+static const struct cli_option options[] = {
+    TEXT(config, "FILE", NULL, "a file with settings")
+    {"dev", OPTION_FLAG, NULL, AT(dev), .help = "for trying things out, as above"},
+    TEXT(data, "DIR", NULL, "the data directory")
+    TEXT(listen, "HOST:PORT", "127.0.0.1:8080", "address to listen on")
+    {"durability", OPTION_WORD, "commit|second", AT(durability), .text = "commit",
+     .help = "commit: a change is synced before it is acknowledged; second: once a second"},
+    TEXT(backup_dir, "DIR", NULL, "where POST /v1/admin/backup may write backups")
+    TEXT(jwt_keys_file, "FILE", NULL, "JSON file with the keys of tokens")
+    TEXT(webhook_allow, "LIST", NULL,
+         "hosts, host:port or networks (10.0.0.0/8), with commas, that webhooks may call by http "
+         "and at private addresses")
+    TEXT(webhook_ca_file, "FILE", NULL, "CA certificates for webhooks, instead of the system's")
+#define X(name, standard, least, most, text) NUMBER(#name, AT(name), standard, least, most, text)
     SERVE_SETTINGS(X)
 #undef X
 #define X(name, standard, least, most, text) \
-    add(table, (struct setting){#name, &config->engine.name, NULL, standard, least, most, text});
+    NUMBER(#name, AT(engine.name), standard, least, most, text)
     TIDINGS_SETTINGS(X)
 #undef X
-#define X(name, standard, least, text)                                                    \
-    add(table, (struct setting){"http_" #name, &config->http.name, NULL, standard, least, \
-                                UINT64_C(1) << 40, text});
+#define X(name, standard, least, text) \
+    NUMBER("http_" #name, AT(http.name), standard, least, UINT64_C(1) << 40, text)
     HTTP_SETTINGS(X)
 #undef X
+};
+/* clang-format on */
+
+#undef AT
+#undef NUMBER
+#undef TEXT
+
+const struct cli_command command_serve = {
+    .name = "serve",
+    .summary = "serve the HTTP API",
+    .usage = "--data DIR [--listen HOST:PORT] [--config FILE] [OPTIONS]\n--dev [OPTIONS]",
+    .about =
+        "Serves the HTTP API. Keys for tokens come from TIDINGS_JWT_SECRET (at least 32 bytes; "
+        "several, one a line) or from the file that TIDINGS_JWT_KEYS_FILE names.\n\n"
+        "--dev makes its own secret, fills an empty data directory with a demo community, a new "
+        "one if none is given, and listens on loopback only. Requests are not logged unless "
+        "--access-log is given, backups go to a directory in the data directory, and webhooks may "
+        "call this machine.\n\n"
+        "Every setting is a flag, a variable (--follow-burst is TIDINGS_FOLLOW_BURST) and a line "
+        "of the file (follow_burst = 100), in this order.",
+    .exits = "0 stopped when told to; 2 usage: a flag, a variable or a line of the file is wrong; "
+             "3 cannot work: no keys, the directory in use or damaged, the port taken.",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .run = serve_run,
+};
+
+/* Whether it can be given in other ways than as a flag. */
+static bool is_setting(const struct cli_option *option)
+{
+    return option->kind != OPTION_FLAG && option->at != offsetof(struct config, config);
 }
 
-static struct setting *find(struct table *table, const char *name)
+/* What --dev changes can still be set otherwise. */
+static void set_defaults(struct config *config, bool dev)
 {
-    for (size_t i = 0; i < table->n; i++)
-        if (!strcmp(table->at[i].name, name))
-            return &table->at[i];
-    return NULL;
-}
-
-/* `where` names the source in messages. */
-static bool set(struct setting *setting, const char *value, const char *where)
-{
-    if (setting->text) {
-        *setting->text = value;
-        return true;
-    }
-    char *end;
-    errno = 0;
-    uint64_t number = strtoull(value, &end, 10);
-    if (!isdigit((unsigned char)*value) || *end || errno || number < setting->least ||
-        number > setting->most) {
-        fprintf(stderr, "tidings: %s: %s must be a number from %" PRIu64 " to %" PRIu64 "\n", where,
-                setting->name, setting->least, setting->most);
-        return false;
-    }
-    *setting->number = number;
-    return true;
-}
-
-static void set_defaults(struct config *config, struct table *table)
-{
-    struct tidings_options options;
-    tidings_options_init(&options);
-    *config = (struct config){
-        .listen = "127.0.0.1:8080", .durability = "commit", .engine = options.settings};
     http_config_init(&config->http);
-    for (size_t i = 0; i < table->n; i++)
-        if (table->at[i].number)
-            *table->at[i].number = table->at[i].standard;
+    options_defaults(&command_serve, config);
+    if (!dev)
+        return;
+    config->access_log = 0;
+    config->webhook_allow = "localhost, 127.0.0.0/8, [::1]";
 }
 
 /* ---- The file ------------------------------------------------------------------------------- */
@@ -120,18 +101,18 @@ static char *keep_text(struct config *config, const char *text)
 
 static int take_line(void *ctx, const char *section, const char *name, const char *value)
 {
-    struct table *table = ctx;
-    struct setting *setting = find(table, name);
-    if (*section || !setting) {
+    struct config *config = ctx;
+    const struct cli_option *setting = option_find(&command_serve, name, strlen(name));
+    if (*section || !setting || !is_setting(setting)) {
         fprintf(stderr, "tidings: config file: there is no setting %s\n", name);
         return 0;
     }
-    if (!setting->text)
-        return set(setting, value, "config file");
-    char *copy = keep_text(table->config, value);
+    if (setting->kind == OPTION_NUMBER)
+        return option_set(setting, config, value, "config file");
+    char *copy = keep_text(config, value);
     if (!copy)
         fprintf(stderr, "tidings: config file: %s is given too often\n", name);
-    return copy && set(setting, copy, "config file");
+    return copy && option_set(setting, config, copy, "config file");
 }
 
 void config_release(struct config *config)
@@ -140,9 +121,9 @@ void config_release(struct config *config)
         free(config->copies[--config->n_copies]);
 }
 
-static bool read_file(struct table *table, const char *path)
+static bool read_file(struct config *config, const char *path)
 {
-    int rc = ini_parse(path, take_line, table);
+    int rc = ini_parse(path, take_line, config);
     if (rc < 0)
         fprintf(stderr, "tidings: %s cannot be read\n", path);
     if (rc > 0)
@@ -152,94 +133,33 @@ static bool read_file(struct table *table, const char *path)
 
 /* ---- The environment ------------------------------------------------------------------------ */
 
-static bool read_environment(struct table *table)
+static bool read_environment(struct config *config)
 {
     char name[NAME_MAX_BYTES];
-    for (size_t i = 0; i < table->n; i++) {
-        size_t n = (size_t)snprintf(name, sizeof name, "TIDINGS_%s", table->at[i].name);
-        for (size_t j = 0; j < n && j < sizeof name; j++)
-            name[j] = (char)toupper((unsigned char)name[j]);
-        const char *value = getenv(name);
-        if (value && !set(&table->at[i], value, name))
+    for (size_t i = 0; i < command_serve.n_options; i++) {
+        snprintf(name, sizeof name, "TIDINGS_%s", options[i].name);
+        for (char *at = name; *at; at++)
+            *at = (char)toupper((unsigned char)*at);
+        const char *value = is_setting(&options[i]) ? getenv(name) : NULL;
+        if (value && !option_set(&options[i], config, value, name))
             return false;
     }
     return true;
 }
 
-/* ---- The flags ------------------------------------------------------------------------------ */
+/* --------------------------------------------------------------------------------------------- */
 
-/* "--follow-burst=5" or "--follow-burst 5": the name with underscores; the value, NULL if there is
- * none. */
-static bool split_flag(int argc, char **argv, int *i, char name[NAME_MAX_BYTES], const char **value)
+/* The flags are read twice: which file, and whether --dev, comes before what is in the file, and the
+ * other flags behind it. */
+int config_read(struct config *config, int argc, char **argv)
 {
-    const char *flag = argv[*i];
-    const char *equals = strchr(flag, '=');
-    size_t n = equals ? (size_t)(equals - flag) : strlen(flag);
-    if (strncmp(flag, "--", 2) || n < 3 || n - 2 >= NAME_MAX_BYTES)
-        return false;
-    for (size_t j = 2; j < n; j++)
-        name[j - 2] = flag[j] == '-' ? '_' : flag[j];
-    name[n - 2] = '\0';
-    *value = equals ? equals + 1 : NULL;
-    bool alone = !strcmp(name, "dev") || !strcmp(name, "help");
-    if (!alone && !equals && *i + 1 < argc)
-        *value = argv[++*i];
-    return true;
-}
-
-/* Only the config file's name if `table` is NULL: the file comes before the other flags. */
-static bool read_flags(struct config *config, struct table *table, int argc, char **argv,
-                       const char **file)
-{
-    char name[NAME_MAX_BYTES];
-    const char *value;
-    for (int i = 1; i < argc; i++) {
-        const char *flag = argv[i];
-        if (!split_flag(argc, argv, &i, name, &value)) {
-            fprintf(stderr, "tidings: %s is not a flag; see --help\n", flag);
-            return false;
-        }
-        struct setting *setting = table ? find(table, name) : NULL;
-        if (!strcmp(name, "config") && value)
-            *file = value;
-        else if (!strcmp(name, "dev"))
-            config->dev = true;
-        else if (!strcmp(name, "help"))
-            config->help = true;
-        else if (table && (!setting || !value)) {
-            fprintf(stderr, "tidings: %s %s; see --help\n", flag,
-                    setting ? "needs a value" : "is not known");
-            return false;
-        } else if (setting && !set(setting, value, flag))
-            return false;
-    }
-    return true;
-}
-
-bool config_read(struct config *config, int argc, char **argv)
-{
-    struct table table;
-    const char *file = NULL;
-    make_table(config, &table);
-    set_defaults(config, &table);
-    return read_flags(config, NULL, argc, argv, &file) && (!file || read_file(&table, file)) &&
-           read_environment(&table) && read_flags(config, &table, argc, argv, &file);
-}
-
-void config_print(FILE *to)
-{
-    struct config config;
-    struct table table;
-    char flag[NAME_MAX_BYTES];
-    make_table(&config, &table);
-    for (size_t i = 0; i < table.n; i++) {
-        const struct setting *setting = &table.at[i];
-        size_t n = (size_t)snprintf(flag, sizeof flag, "--%s", setting->name);
-        for (size_t j = 2; j < n; j++)
-            flag[j] = flag[j] == '_' ? '-' : flag[j];
-        if (setting->text)
-            fprintf(to, "  %-32s %s\n", flag, setting->help);
-        else
-            fprintf(to, "  %-32s %s (%" PRIu64 ")\n", flag, setting->help, setting->standard);
-    }
+    *config = (struct config){0};
+    int code = options_start(&command_serve, config, argc, argv);
+    if (code != OPTIONS_READ)
+        return code;
+    const char *file = config->config;
+    set_defaults(config, config->dev);
+    if ((file && !read_file(config, file)) || !read_environment(config))
+        return EXIT_USAGE;
+    return options_read(&command_serve, config, argc, argv);
 }

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Settings: flags win over the environment, that over the file, that over the defaults. A setting
- * follow_burst is
- * --follow-burst, TIDINGS_FOLLOW_BURST, and `follow_burst = ...` in the file given by --config. One
- * table knows them all.
+ * follow_burst is --follow-burst, TIDINGS_FOLLOW_BURST, and `follow_burst = ...` in the file given
+ * by --config. The options of `tidings serve` are the table of them all.
  */
 #ifndef CLI_CONFIG_H
 #define CLI_CONFIG_H
-
-#include <stdio.h>
 
 #include "http/http.h"
 #include "tidings.h"
@@ -29,6 +26,7 @@
 struct config {
     char *copies[8]; /* texts from the file; see config_release */
     size_t n_copies;
+    const char *config;
     const char *data;
     const char *listen;
     const char *jwt_keys_file;
@@ -37,7 +35,6 @@ struct config {
     const char *webhook_allow;
     const char *webhook_ca_file;
     bool dev;
-    bool help;
     struct tidings_settings engine;
     struct http_config http;
 #define X(name, standard, least, most, text) uint64_t name;
@@ -45,12 +42,13 @@ struct config {
 #undef X
 };
 
-/* Fills in everything. False, with a message on stderr, if something is wrong. Texts stay valid as
- * long as argv and the environment do, and until config_release, which is called in either case. */
-bool config_read(struct config *config, int argc, char **argv);
+/* Fills in everything. OPTIONS_READ, or the code to exit with, after a message or the help. Texts stay
+ * valid as long as argv and the environment do, and until config_release, which is called in either
+ * case. */
+int config_read(struct config *config, int argc, char **argv);
 void config_release(struct config *config);
 
-/* The table, for --help. */
-void config_print(FILE *to);
+/* serve.c: what the command does. */
+int serve_run(int argc, char **argv);
 
 #endif

@@ -1,54 +1,47 @@
 /* SPDX-License-Identifier: MIT */
-#include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "cli/cli.h"
 #include "tidings.h"
 
-static const char help[] = "usage: tidings log --data DIR [--after N] [--rows]\n\n"
-                           "Prints the redo log of a data directory or a backup: a line for every "
-                           "batch, with the events in\n"
-                           "it. A server may be using the directory.\n\n"
-                           "  --data DIR   the data directory\n"
-                           "  --after N    only batches behind this one\n"
-                           "  --rows       also a line for every row put or deleted\n\n"
-                           "Exit: 0 done; 2 usage; 3 the log cannot be read to its end.\n";
+struct log_args {
+    const char *data;
+    uint64_t after;
+    bool rows;
+};
 
-int cli_log(int argc, char **argv)
+static const struct cli_option options[] = {
+    {"data", OPTION_TEXT, "DIR", offsetof(struct log_args, data), .required = true,
+     .help = "the data directory"},
+    {"after", OPTION_NUMBER, "N", offsetof(struct log_args, after), .most = UINT64_MAX,
+     .help = "only batches behind this one"},
+    {"rows", OPTION_FLAG, NULL, offsetof(struct log_args, rows),
+     .help = "also a line for every row put or deleted"},
+};
+
+static int run(int argc, char **argv)
 {
-    static const struct option flags[] = {
-        {"data", required_argument, NULL, 'd'},
-        {"after", required_argument, NULL, 'a'},
-        {"rows", no_argument, NULL, 'r'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-    };
-    const char *dir = NULL, *message;
-    uint64_t after = 0;
-    bool rows = false, fine = true;
-    char *end;
-    for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
-        if (flag == 'h') {
-            fputs(help, stdout);
-            return EXIT_FINE;
-        }
-        if (flag == 'd')
-            dir = optarg;
-        if (flag == 'a') {
-            after = strtoull(optarg, &end, 10);
-            fine = fine && optarg[0] != '-' && end != optarg && !*end;
-        }
-        rows = rows || flag == 'r';
-        fine = fine && flag != '?';
-    }
-    if (!fine || !dir || optind < argc) {
-        fputs(help, stderr);
-        return EXIT_USAGE;
-    }
-    if (tidings_print_log(dir, after, rows, stdout, &message)) {
+    struct log_args args;
+    const char *message;
+    int code = options_start(&command_log, &args, argc, argv);
+    if (code != OPTIONS_READ)
+        return code;
+    if (tidings_print_log(args.data, args.after, args.rows, stdout, &message)) {
         fprintf(stderr, "tidings: %s\n", message);
         return EXIT_BROKEN;
     }
     return EXIT_FINE;
 }
+
+const struct cli_command command_log = {
+    .name = "log",
+    .summary = "print what happened, batch by batch",
+    .usage = "--data DIR [--after N] [--rows]",
+    .about =
+        "Prints the redo log of a data directory or a backup: a line for every batch, with the "
+        "events in it. A server may be using the directory.",
+    .exits = "0 done; 2 usage; 3 the log cannot be read to its end.",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .run = run,
+};

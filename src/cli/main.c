@@ -1,48 +1,63 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
-#include <string.h>
 
 #include "api/api.h"
 #include "cli/cli.h"
+#include "cli/help.h"
 
-static const struct {
-    const char *name;
-    int (*run)(int argc, char **argv);
-    const char *text;
-} commands[] = {
-    {"serve", cli_serve, "serve the HTTP API"},
-    {"token", cli_token, "print a token for a user"},
-    {"routes", cli_routes, "print the routes of the API as JSON"},
-    {"verify", cli_verify, "recompute every stored count and index of a data directory"},
-    {"backup", cli_backup, "copy a data directory, also of a running server"},
-    {"restore", cli_restore, "make a data directory of a backup, as it was at some moment"},
-    {"log", cli_log, "print what happened, batch by batch"},
-    {"bench-engine", cli_bench_engine, "measure the engine on this machine"},
+const struct cli_command *const cli_commands[] = {
+    &command_serve,   &command_token, &command_routes,       &command_verify, &command_backup,
+    &command_restore, &command_log,   &command_bench_engine, &command_help,   &command_version,
 };
+const size_t cli_n_commands = sizeof cli_commands / sizeof *cli_commands;
 
-int cli_routes(int argc, char **argv)
+/* ---- Commands without options of their own -------------------------------------------------- */
+
+static int print_routes(int argc, char **argv)
 {
-    (void)argc;
-    (void)argv;
+    int code = options_read(&command_routes, NULL, argc, argv);
+    if (code != OPTIONS_READ)
+        return code;
     api_print_routes(stdout);
     return EXIT_FINE;
 }
 
-static void usage(FILE *to)
+const struct cli_command command_routes = {
+    .name = "routes",
+    .summary = "print the routes of the API as JSON",
+    .usage = "",
+    .about = "Prints method, path and operation of every route, as JSON.",
+    .exits = "0 done; 2 usage.",
+    .run = print_routes,
+};
+
+static int print_version(int argc, char **argv)
 {
-    fprintf(to, "usage: tidings COMMAND [OPTIONS]\n\n");
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        fprintf(to, "  %-14s %s\n", commands[i].name, commands[i].text);
-    fprintf(to, "\n`tidings COMMAND --help` tells a command's options.\n");
+    int code = options_read(&command_version, NULL, argc, argv);
+    if (code != OPTIONS_READ)
+        return code;
+    puts("tidings " PROGRAM_VERSION);
+    return EXIT_FINE;
 }
+
+const struct cli_command command_version = {
+    .name = "version",
+    .is_flag_too = true,
+    .summary = "print the version",
+    .usage = "",
+    .about = "Prints the version of the program.",
+    .exits = "0 done; 2 usage.",
+    .run = print_version,
+};
+
+/* --------------------------------------------------------------------------------------------- */
 
 int main(int argc, char **argv)
 {
-    const char *name = argc > 1 ? argv[1] : "";
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (!strcmp(name, commands[i].name))
-            return commands[i].run(argc - 1, argv + 1);
-    bool help = !strcmp(name, "--help") || !strcmp(name, "help");
-    usage(help ? stdout : stderr);
-    return help ? EXIT_FINE : EXIT_USAGE;
+    if (argc < 2) {
+        help_commands(stderr);
+        return EXIT_USAGE;
+    }
+    const struct cli_command *command = command_find(argv[1]);
+    return command ? command->run(argc - 1, argv + 1) : command_unknown(argv[1]);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <ctype.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,15 +8,6 @@
 
 #include "cli/cli.h"
 #include "tidings.h"
-
-static const char help[] =
-    "usage: tidings restore SRC --data DIR [--until TIME] [--salvage]\n\n"
-    "Makes a data directory out of a backup, or of another data directory, which is only read.\n\n"
-    "  --data DIR     the directory to make: new or empty\n"
-    "  --until TIME   as it was at that moment: milliseconds since 1970, or 2026-11-15T12:00:00Z,\n"
-    "                 with a fraction of the second if need be; without: everything there is\n"
-    "  --salvage      if the log is damaged, take what comes before the damage\n\n"
-    "Exit: 0 done; 1 done, but not everything could be salvaged; 2 usage; 3 failed.\n";
 
 const char *time_text(int64_t time_ms, char text[TIME_BYTES])
 {
@@ -43,20 +33,33 @@ static int fraction_ms(const char *text)
     return strcmp(text, "Z") ? -1 : ms;
 }
 
-/* 0 if it is not a time. */
-static int64_t parse_time(const char *text)
+/* Milliseconds since 1970, or a date: above 0. */
+static bool parse_time(const char *text, void *to)
 {
     struct tm tm = {0};
     char *end;
-    int64_t number = strtoll(text, &end, 10);
-    if (isdigit((unsigned char)*text) && !*end)
-        return number;
-    const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-    int ms = rest ? fraction_ms(rest) : -1;
-    return ms < 0 ? 0 : (int64_t)timegm(&tm) * 1000 + ms;
+    int64_t time_ms = strtoll(text, &end, 10);
+    if (!isdigit((unsigned char)*text) || *end) {
+        const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+        int ms = rest ? fraction_ms(rest) : -1;
+        time_ms = ms < 0 ? 0 : (int64_t)timegm(&tm) * 1000 + ms;
+    }
+    memcpy(to, &time_ms, sizeof time_ms);
+    return time_ms > 0;
 }
 
-static int run(struct tidings_restore *restore)
+static const struct cli_option options[] = {
+    {"data", OPTION_TEXT, "DIR", offsetof(struct tidings_restore, dir), .required = true,
+     .help = "the directory to make: new or empty"},
+    {"until", OPTION_PARSED, "TIME", offsetof(struct tidings_restore, until_ms),
+     .parse = parse_time, .must = "milliseconds since 1970, or of the form 2026-11-15T12:00:00Z",
+     .help = "as it was at that moment: milliseconds since 1970, or 2026-11-15T12:00:00Z, with a "
+             "fraction of the second if need be; without: everything there is"},
+    {"salvage", OPTION_FLAG, NULL, offsetof(struct tidings_restore, salvage),
+     .help = "if the log is damaged, take what comes before the damage"},
+};
+
+static int restore_now(struct tidings_restore *restore)
 {
     const char *message;
     char when[TIME_BYTES];
@@ -73,34 +76,23 @@ static int run(struct tidings_restore *restore)
     return EXIT_FOUND;
 }
 
-int cli_restore(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-    static const struct option flags[] = {
-        {"data", required_argument, NULL, 'd'},
-        {"until", required_argument, NULL, 'u'},
-        {"salvage", no_argument, NULL, 's'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-    };
     struct tidings_restore restore = {0};
-    bool fine = true;
-    for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
-        if (flag == 'h') {
-            fputs(help, stdout);
-            return EXIT_FINE;
-        }
-        if (flag == 'd')
-            restore.dir = optarg;
-        if (flag == 'u')
-            fine = fine && (restore.until_ms = parse_time(optarg)) > 0;
-        if (flag == 's')
-            restore.salvage = true;
-        fine = fine && flag != '?';
-    }
-    if (!fine || !restore.dir || optind + 1 != argc) {
-        fputs(help, stderr);
-        return EXIT_USAGE;
-    }
-    restore.from = argv[optind];
-    return run(&restore);
+    int code = options_start(&command_restore, &restore, argc, argv);
+    return code == OPTIONS_READ ? restore_now(&restore) : code;
 }
+
+const struct cli_command command_restore = {
+    .name = "restore",
+    .summary = "make a data directory of a backup, as it was at some moment",
+    .usage = "SRC --data DIR [--until TIME] [--salvage]",
+    .about =
+        "Makes a data directory out of a backup, or of another data directory, which is only read.",
+    .exits = "0 done; 1 done, but not everything could be salvaged; 2 usage; 3 failed.",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .operand = "SRC",
+    .operand_at = offsetof(struct tidings_restore, from),
+    .run = run,
+};

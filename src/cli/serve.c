@@ -34,19 +34,8 @@ struct server {
     struct push *push;
     uint8_t seal_secret[SECRET_BYTES];
     char dev_secret[2 * SECRET_BYTES + 1];
+    char dev_backups[PATH_BYTES];
 };
-
-static const char help[] =
-    "usage: tidings serve --data DIR [--listen 127.0.0.1:8080] [--config FILE] [OPTIONS]\n"
-    "       tidings serve --dev [OPTIONS]\n\n"
-    "Serves the HTTP API. Keys for tokens come from TIDINGS_JWT_SECRET (at least 32 bytes; "
-    "several, one a\n"
-    "line) or from the file that TIDINGS_JWT_KEYS_FILE names. --dev makes its own secret, fills an "
-    "empty\n"
-    "data directory with a demo community and listens on loopback only.\n\n"
-    "Every setting is a flag, a variable (--follow-burst is TIDINGS_FOLLOW_BURST) and a line of "
-    "the file\n"
-    "(follow_burst = 100), in this order:\n\n";
 
 /* ---- Keys ----------------------------------------------------------------------------------- */
 
@@ -159,7 +148,8 @@ static bool open_engine(struct server *server)
     return !err;
 }
 
-static bool start_http(struct server *server)
+/* EXIT_FINE, or the code to exit with. */
+static int start_http(struct server *server)
 {
     struct http_config *http = &server->config.http;
     const char *message;
@@ -171,10 +161,10 @@ static bool start_http(struct server *server)
     enum http_err err = http_server_start(http, &server->http, &message);
     if (err) {
         log_message(LOG_ERROR, "%s: %s", server->config.listen, message);
-        return false;
+        return err == HTTP_ERR_ADDRESS ? EXIT_USAGE : EXIT_BROKEN;
     }
     api_set_server(server->api, server->http);
-    return true;
+    return EXIT_FINE;
 }
 
 /* Where webhooks may lead: needed by those who set them and by those who call. */
@@ -183,7 +173,7 @@ static bool make_rules(struct server *server)
     const char *wrong;
     server->rules = push_rules_new(server->config.webhook_allow, &wrong);
     if (!server->rules)
-        log_message(LOG_ERROR, "webhook_allow: %s", wrong);
+        fprintf(stderr, "tidings: webhook_allow: %s\n", wrong);
     return server->rules != NULL;
 }
 
@@ -212,15 +202,9 @@ static bool start_push(struct server *server)
     return server->push != NULL;
 }
 
-static bool start(struct server *server)
+static bool make_api(struct server *server)
 {
-    struct config *config = &server->config;
-    if (config->dev && !make_dev_secret(server))
-        return false;
-    struct keys *keys = load_keys(server);
-    server->keys = keys ? keyring_new(keys) : NULL;
-    if (!server->keys || !make_rules(server) || !open_engine(server) || !load_seal_secret(server))
-        return false;
+    const struct config *config = &server->config;
     struct api_config api = {
         .tidings = server->tidings,
         .keys = server->keys,
@@ -236,8 +220,36 @@ static bool start(struct server *server)
         .settings = config->engine,
     };
     server->api = api_new(&api);
-    return server->api && (!config->dev || demo_fill(server->tidings)) && start_push(server) &&
-           start_http(server);
+    return server->api != NULL;
+}
+
+/* A place for backups, once there is a data directory, and a community. */
+static bool make_demo(struct server *server)
+{
+    struct config *config = &server->config;
+    if (!config->backup_dir) {
+        snprintf(server->dev_backups, PATH_BYTES, "%s/backups", config->data);
+        config->backup_dir = server->dev_backups;
+        if (mkdir(config->backup_dir, 0700) != 0 && errno != EEXIST) {
+            log_message(LOG_ERROR, "%s: %s", config->backup_dir, strerror(errno));
+            return false;
+        }
+    }
+    return demo_fill(server->tidings);
+}
+
+/* EXIT_FINE, or the code to exit with. */
+static int start(struct server *server)
+{
+    bool dev = server->config.dev;
+    if (dev && !make_dev_secret(server))
+        return EXIT_BROKEN;
+    struct keys *keys = load_keys(server);
+    server->keys = keys ? keyring_new(keys) : NULL;
+    if (!server->keys || !open_engine(server) || !load_seal_secret(server) ||
+        (dev && !make_demo(server)) || !make_api(server) || !start_push(server))
+        return EXIT_BROKEN;
+    return start_http(server);
 }
 
 static void stop(struct server *server)
@@ -253,10 +265,18 @@ static void stop(struct server *server)
     http_server_free(server->http);
     api_free(server->api);
     keyring_free(server->keys);
-    push_rules_free(server->rules);
 }
 
 /* ---- Running -------------------------------------------------------------------------------- */
+
+static void print_dev_settings(const struct config *config)
+{
+    printf("Backups go to %s.\n", config->backup_dir);
+    printf("Webhooks may call https, and by plain http: %s.\n", config->webhook_allow);
+    if (!config->access_log)
+        puts("Requests are not logged; --access-log logs them.");
+    puts("Ctrl-C stops the server.\n");
+}
 
 /*
  * The console is signed in by the fragment of its link, which browsers send to nobody: a service's
@@ -283,6 +303,7 @@ static void print_dev_link(const struct server *server)
            tokens[JWT_ROLE_SERVICE]);
     printf("  curl -s -H \"Authorization: Bearer $TOKEN\" http://127.0.0.1:%u/v1/inbox\n", port);
     printf("  curl -N -H \"Authorization: Bearer $TOKEN\" http://127.0.0.1:%u/v1/stream\n\n", port);
+    print_dev_settings(&server->config);
     fflush(stdout);
 }
 
@@ -317,17 +338,13 @@ static bool complete_config(struct config *config, char *dev_dir)
         fprintf(stderr, "tidings: --dev listens on loopback only\n");
         return false;
     }
-    if (strcmp(config->durability, "commit") && strcmp(config->durability, "second")) {
-        fprintf(stderr, "tidings: durability must be commit or second\n");
-        return false;
-    }
     if (config->dev && !config->data) {
         config->data = mkdtemp(dev_dir);
         if (config->data)
             printf("Data is in %s and stays there.\n", config->data);
     }
     if (!config->data)
-        fprintf(stderr, "tidings: --data is missing; see --help\n");
+        options_wrong(&command_serve, "--data is missing");
     return config->data != NULL;
 }
 
@@ -335,16 +352,11 @@ static int serve(struct server *server)
 {
     char dev_dir[] = "/tmp/tidings-dev-XXXXXX";
     sigset_t set;
-    if (server->config.help) {
-        fputs(help, stdout);
-        config_print(stdout);
-        return EXIT_FINE;
-    }
-    if (!complete_config(&server->config, dev_dir))
+    if (!make_rules(server) || !complete_config(&server->config, dev_dir))
         return EXIT_USAGE;
     block_signals(&set);
-    bool started = start(server);
-    if (started) {
+    int code = start(server);
+    if (code == EXIT_FINE) {
         log_message(LOG_INFO, "listening on port %u with %u threads",
                     http_server_port(server->http), (unsigned)server->config.threads);
         if (server->config.dev)
@@ -352,13 +364,16 @@ static int serve(struct server *server)
         wait_for_stop(server, &set);
     }
     stop(server);
-    return started ? EXIT_FINE : EXIT_BROKEN;
+    return code;
 }
 
-int cli_serve(int argc, char **argv)
+int serve_run(int argc, char **argv)
 {
     struct server server = {0};
-    int code = config_read(&server.config, argc, argv) ? serve(&server) : EXIT_USAGE;
+    int code = config_read(&server.config, argc, argv);
+    if (code == OPTIONS_READ)
+        code = serve(&server);
+    push_rules_free(server.rules);
     config_release(&server.config);
     return code;
 }

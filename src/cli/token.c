@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,15 +8,13 @@
 #include "cli/cli.h"
 #include "tidings.h"
 
-static const char help[] =
-    "usage: tidings token --user ID [--role user|service|admin] [--ttl 1h]\n\n"
-    "Prints a token for the first secret in TIDINGS_JWT_SECRET.\n\n"
-    "  --user ID    whose it is\n"
-    "  --role ROLE  user (default), service or admin\n"
-    "  --ttl TIME   how long it holds: seconds, or with s, m, h or d behind (1h)\n";
+struct token_args {
+    uint64_t user;
+    const char *role;
+    int64_t ttl_s;
+};
 
-/* Seconds, or 0 if it is not a time. */
-static int64_t parse_ttl(const char *text)
+static bool parse_ttl(const char *text, void *to)
 {
     char *end;
     int64_t n = strtoll(text, &end, 10);
@@ -26,21 +23,32 @@ static int64_t parse_ttl(const char *text)
         int64_t seconds;
     } units[] = {{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (end != text && !strcmp(end, units[i].unit) && n > 0 && n < INT32_MAX)
-            return n * units[i].seconds;
-    return 0;
-}
-
-static bool parse_role(const char *text, enum jwt_role *role)
-{
-    static const char *const names[] = {
-        [JWT_ROLE_USER] = "user", [JWT_ROLE_SERVICE] = "service", [JWT_ROLE_ADMIN] = "admin"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(text, names[i])) {
-            *role = (enum jwt_role)i;
+        if (end != text && !strcmp(end, units[i].unit) && n > 0 && n < INT32_MAX) {
+            n *= units[i].seconds;
+            memcpy(to, &n, sizeof n);
             return true;
         }
     return false;
+}
+
+static const struct cli_option options[] = {
+    {"user", OPTION_NUMBER, "ID", offsetof(struct token_args, user), .required = true, .least = 1,
+     .most = TIDINGS_ID_MAX, .help = "whose it is"},
+    {"role", OPTION_WORD, "user|service|admin", offsetof(struct token_args, role), .text = "user",
+     .help = "what it may do"},
+    {"ttl", OPTION_PARSED, "TIME", offsetof(struct token_args, ttl_s), .text = "1h",
+     .parse = parse_ttl, .must = "seconds, or a number with s, m, h or d behind",
+     .help = "how long it holds: seconds, or with s, m, h or d behind"},
+};
+
+static enum jwt_role role_of(const char *text)
+{
+    static const char *const names[] = {
+        [JWT_ROLE_USER] = "user", [JWT_ROLE_SERVICE] = "service", [JWT_ROLE_ADMIN] = "admin"};
+    size_t role = sizeof names / sizeof *names - 1;
+    while (role && strcmp(text, names[role]) != 0)
+        role--;
+    return (enum jwt_role)role;
 }
 
 static int print_token(uint64_t user, enum jwt_role role, int64_t ttl)
@@ -60,38 +68,20 @@ static int print_token(uint64_t user, enum jwt_role role, int64_t ttl)
     return EXIT_FINE;
 }
 
-int cli_token(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-    static const struct option flags[] = {
-        {"user", required_argument, NULL, 'u'},
-        {"role", required_argument, NULL, 'r'},
-        {"ttl", required_argument, NULL, 't'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-    };
-    uint64_t user = 0;
-    int64_t ttl = 3600;
-    enum jwt_role role = JWT_ROLE_USER;
-    bool fine = true;
-    char *end;
-    for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
-        if (flag == 'h') {
-            fputs(help, stdout);
-            return EXIT_FINE;
-        }
-        if (flag == 'u') {
-            user = strtoull(optarg, &end, 10);
-            fine = fine && optarg[0] != '-' && end != optarg && !*end;
-        }
-        if (flag == 'r')
-            fine = fine && parse_role(optarg, &role);
-        if (flag == 't')
-            fine = fine && (ttl = parse_ttl(optarg)) > 0;
-        fine = fine && flag != '?';
-    }
-    if (!fine || !user || user > TIDINGS_ID_MAX || optind < argc) {
-        fputs(help, stderr);
-        return EXIT_USAGE;
-    }
-    return print_token(user, role, ttl);
+    struct token_args args;
+    int code = options_start(&command_token, &args, argc, argv);
+    return code == OPTIONS_READ ? print_token(args.user, role_of(args.role), args.ttl_s) : code;
 }
+
+const struct cli_command command_token = {
+    .name = "token",
+    .summary = "print a token for a user",
+    .usage = "--user ID [--role ROLE] [--ttl TIME]",
+    .about = "Prints a token for the first secret in TIDINGS_JWT_SECRET.",
+    .exits = "0 done; 2 usage; 3 there is no such secret.",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .run = run,
+};

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -9,21 +8,25 @@
 
 enum { PATH_BYTES = 4096 };
 
-static const char help[] =
-    "usage: tidings verify --data DIR [--repair]\n\n"
-    "Recomputes every stored count from what it was counted from and checks every index\n"
-    "against its table, in both directions. Prints a line for every difference.\n\n"
-    "  --data DIR   the data directory; no server may be using it\n"
-    "  --repair     mend what can be recomputed\n\n"
-    "Exit: 0 all is well, or all differences were mended; 1 differences; 2 usage; 3 cannot look.\n";
+struct verify_args {
+    const char *data;
+    bool repair;
+};
 
-static int run(const struct tidings_options *options, struct tidings_verify *verify)
+static const struct cli_option options[] = {
+    {"data", OPTION_TEXT, "DIR", offsetof(struct verify_args, data), .required = true,
+     .help = "the data directory; no server may be using it"},
+    {"repair", OPTION_FLAG, NULL, offsetof(struct verify_args, repair),
+     .help = "mend what can be recomputed"},
+};
+
+static int look(const struct tidings_options *how, struct tidings_verify *verify)
 {
     struct tidings *tidings;
     const char *message;
-    enum tidings_err err = tidings_open(options, &tidings, &message);
+    enum tidings_err err = tidings_open(how, &tidings, &message);
     if (err) {
-        fprintf(stderr, "tidings: %s: %s\n", options->dir, message);
+        fprintf(stderr, "tidings: %s: %s\n", how->dir, message);
         return EXIT_BROKEN;
     }
     err = tidings_verify(tidings, verify);
@@ -45,41 +48,37 @@ static int run(const struct tidings_options *options, struct tidings_verify *ver
     return left ? EXIT_FOUND : EXIT_FINE;
 }
 
-int cli_verify(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-    static const struct option flags[] = {
-        {"data", required_argument, NULL, 'd'},
-        {"repair", no_argument, NULL, 'r'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-    };
-    struct tidings_options options;
-    struct tidings_verify verify = {.report = stdout, .progress = progress_in_rows()};
-    tidings_options_init(&options);
-    options.as_stored = true;
-    for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
-        if (flag == 'h') {
-            fputs(help, stdout);
-            return EXIT_FINE;
-        }
-        if (flag == '?') {
-            fputs(help, stderr);
-            return EXIT_USAGE;
-        }
-        if (flag == 'd')
-            options.dir = optarg;
-        if (flag == 'r')
-            verify.repair = options.rebuild = true;
-    }
-    if (!options.dir || optind < argc) {
-        fputs(help, stderr);
-        return EXIT_USAGE;
-    }
+    struct verify_args args;
+    int code = options_start(&command_verify, &args, argc, argv);
+    if (code != OPTIONS_READ)
+        return code;
     char file[PATH_BYTES];
-    snprintf(file, sizeof file, "%s/state", options.dir);
+    snprintf(file, sizeof file, "%s/state", args.data);
     if (access(file, F_OK)) {
-        fprintf(stderr, "tidings: %s: there is no data there\n", options.dir);
+        fprintf(stderr, "tidings: %s: there is no data there\n", args.data);
         return EXIT_BROKEN;
     }
-    return run(&options, &verify);
+    struct tidings_options how;
+    struct tidings_verify verify = {
+        .report = stdout, .repair = args.repair, .progress = progress_in_rows()};
+    tidings_options_init(&how);
+    how.dir = args.data;
+    how.as_stored = true;
+    how.rebuild = args.repair;
+    return look(&how, &verify);
 }
+
+const struct cli_command command_verify = {
+    .name = "verify",
+    .summary = "recompute every stored count and index of a data directory",
+    .usage = "--data DIR [--repair]",
+    .about = "Recomputes every stored count from what it was counted from and checks every index "
+             "against its table, in both directions. Prints a line for every difference.",
+    .exits =
+        "0 all is well, or all differences were mended; 1 differences; 2 usage; 3 cannot look.",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .run = run,
+};

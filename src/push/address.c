@@ -37,12 +37,17 @@ static const struct block special_v6[] = {
     {{0x3f, 0xff}, 20},             /* documentation */
 };
 
+static bool same_bits(const uint8_t *a, const uint8_t *b, unsigned bits)
+{
+    unsigned whole = bits / 8, rest = bits % 8;
+    if (memcmp(a, b, whole) != 0)
+        return false;
+    return !rest || (a[whole] ^ b[whole]) >> (8 - rest) == 0;
+}
+
 static bool is_within(const uint8_t *address, const struct block *block)
 {
-    unsigned whole = block->bits / 8, rest = block->bits % 8;
-    if (memcmp(address, block->bytes, whole) != 0)
-        return false;
-    return !rest || (address[whole] ^ block->bytes[whole]) >> (8 - rest) == 0;
+    return same_bits(address, block->bytes, block->bits);
 }
 
 static bool is_in_any(const uint8_t *address, const struct block *blocks, size_t n)
@@ -55,43 +60,75 @@ static bool is_in_any(const uint8_t *address, const struct block *blocks, size_t
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static bool v4_is_public(const struct in_addr *address)
+static bool v4_is_public(const uint8_t *bytes)
 {
-    return !is_in_any((const uint8_t *)address, special_v4, COUNT(special_v4));
+    return !is_in_any(bytes, special_v4, COUNT(special_v4));
 }
 
 /* That leaves out ::ffff:0:0/96 and 64:ff9b::/96, which wrap IPv4 addresses, as well as fc00::/7. */
-static bool v6_is_public(const struct in6_addr *address)
+static bool v6_is_public(const uint8_t *bytes)
 {
     static const struct block global = {{0x20}, 3};
-    return is_within(address->s6_addr, &global) &&
-           !is_in_any(address->s6_addr, special_v6, COUNT(special_v6));
+    return is_within(bytes, &global) && !is_in_any(bytes, special_v6, COUNT(special_v6));
+}
+
+static bool is_public(const struct address *address)
+{
+    return address->family == AF_INET ? v4_is_public(address->bytes) : v6_is_public(address->bytes);
+}
+
+bool address_parse(const char *text, struct address *address)
+{
+    static const int families[] = {AF_INET, AF_INET6};
+    *address = (struct address){.family = AF_UNSPEC};
+    for (size_t i = 0; i < COUNT(families); i++)
+        if (inet_pton(families[i], text, address->bytes) == 1) {
+            address->family = families[i];
+            return true;
+        }
+    return false;
+}
+
+bool address_of(const struct sockaddr *from, size_t n, struct address *address, uint16_t *port)
+{
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    *address = (struct address){.family = from->sa_family};
+    if (n >= sizeof v4 && from->sa_family == AF_INET) {
+        memcpy(&v4, from, sizeof v4);
+        memcpy(address->bytes, &v4.sin_addr, sizeof v4.sin_addr);
+        *port = ntohs(v4.sin_port);
+        return true;
+    }
+    if (n >= sizeof v6 && from->sa_family == AF_INET6) {
+        memcpy(&v6, from, sizeof v6);
+        memcpy(address->bytes, &v6.sin6_addr, sizeof v6.sin6_addr);
+        *port = ntohs(v6.sin6_port);
+        return true;
+    }
+    return false;
+}
+
+unsigned address_bits(const struct address *address)
+{
+    return address->family == AF_INET ? 32 : 128;
+}
+
+bool address_same_bits(const struct address *a, const struct address *b, unsigned bits)
+{
+    return a->family == b->family && same_bits(a->bytes, b->bytes, bits);
 }
 
 bool address_is_public(const struct sockaddr *address, size_t n)
 {
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
-    if (n >= sizeof v4 && address->sa_family == AF_INET) {
-        memcpy(&v4, address, sizeof v4);
-        return v4_is_public(&v4.sin_addr);
-    }
-    if (n >= sizeof v6 && address->sa_family == AF_INET6) {
-        memcpy(&v6, address, sizeof v6);
-        return v6_is_public(&v6.sin6_addr);
-    }
-    return false;
+    struct address own;
+    uint16_t port;
+    return address_of(address, n, &own, &port) && is_public(&own);
 }
 
 bool address_text_is_public(const char *text, bool *is_address)
 {
-    struct in_addr v4;
-    struct in6_addr v6;
-    *is_address = true;
-    if (inet_pton(AF_INET, text, &v4) == 1)
-        return v4_is_public(&v4);
-    if (inet_pton(AF_INET6, text, &v6) == 1)
-        return v6_is_public(&v6);
-    *is_address = false;
-    return false;
+    struct address own;
+    *is_address = address_parse(text, &own);
+    return *is_address && is_public(&own);
 }

@@ -31,7 +31,8 @@ static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_so
     struct call *call = ctx;
     if (purpose != CURLSOCKTYPE_IPCXN)
         return CURL_SOCKET_BAD;
-    if (!call->trusted && !address_is_public(&address->addr, address->addrlen)) {
+    if (!call->trusted && !address_is_public(&address->addr, address->addrlen) &&
+        !push_allows_address(call->rules, &address->addr, address->addrlen)) {
         call->refused = true;
         return CURL_SOCKET_BAD;
     }
@@ -140,6 +141,7 @@ const char *call_start(struct call *call, CURLM *multi, const struct call_target
     /* Again, though it was checked when it was set: what is allowed may have changed since. */
     if (push_check_url(target->rules, target->url, strlen(target->url), &call->trusted))
         return "the URL is not allowed";
+    call->rules = target->rules;
     if (call->easy)
         curl_easy_reset(call->easy);
     else

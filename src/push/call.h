@@ -21,10 +21,11 @@ enum { CALL_BODY_MAX = 64 * 1024, CALL_HEAD_MAX = 16 * 1024, CALL_ERROR_MAX = 12
 struct call {
     CURL *easy; /* NULL until it is first needed */
     struct curl_slist *headers;
+    const struct push_rules *rules;
     struct buf body;
     bool under_way;
     bool trusted;  /* any address will do */
-    bool refused;  /* an address was not public */
+    bool refused;  /* an address was neither public nor allowed */
     bool cut;      /* the answer's body was too long */
     bool flooded;  /* the answer's head was too long */
     size_t body_n; /* bytes of the answer so far */

@@ -9,9 +9,11 @@
 
 enum { URL_MAX = 2048, HOST_MAX = 255, PORT_MAX = 65535 };
 
-/* A host without brackets; port 0 is any. */
+/* A host without brackets, or a network: then it has a family. Port 0 is any. */
 struct place {
     char host[HOST_MAX + 1];
+    struct address network;
+    unsigned bits;
     unsigned long port;
 };
 
@@ -45,11 +47,47 @@ static bool take_host(const char *text, size_t n, char host[HOST_MAX + 1])
     return !strpbrk(host, " /@?#\\");
 }
 
-/* "host", "host:port", "[address]", "[address]:port" */
+/* The bits behind the prefix must be 0: 10.1.2.3/8 is more likely a mistake than all of 10. */
+static bool take_bits(const char *text, size_t n, struct place *place)
+{
+    static const struct address none;
+    struct address rest = place->network;
+    char digits[4] = "";
+    char *end;
+    if (!n || n >= sizeof digits || text[0] < '0' || text[0] > '9')
+        return false;
+    memcpy(digits, text, n);
+    place->bits = (unsigned)strtoul(digits, &end, 10);
+    if (*end || place->bits > address_bits(&rest))
+        return false;
+    for (unsigned bit = 0; bit < place->bits; bit++)
+        rest.bytes[bit / 8] &= (uint8_t) ~(0x80 >> bit % 8);
+    return !memcmp(rest.bytes, none.bytes, sizeof rest.bytes);
+}
+
+/* "address/bits", "address/bits:port", the address in brackets or not */
+static bool take_network(const char *text, size_t n, const char *slash, struct place *place)
+{
+    const char *end = text + n, *bits = slash + 1;
+    const char *colon = memchr(bits, ':', (size_t)(end - bits));
+    size_t length = (size_t)(slash - text);
+    bool brackets = length > 2 && text[0] == '[' && slash[-1] == ']';
+    char address[HOST_MAX + 1];
+    if (!take_host(text + brackets, length - 2 * (size_t)brackets, address) ||
+        !address_parse(address, &place->network))
+        return false;
+    if (colon && !take_port(colon + 1, (size_t)(end - colon) - 1, &place->port))
+        return false;
+    return take_bits(bits, (size_t)((colon ? colon : end) - bits), place);
+}
+
+/* "host", "host:port", "[address]", "[address]:port", or a network */
 static bool take_place(const char *text, size_t n, struct place *place)
 {
-    const char *end = text + n, *colon;
+    const char *end = text + n, *colon, *slash = memchr(text, '/', n);
     *place = (struct place){.port = 0};
+    if (slash)
+        return take_network(text, n, slash, place);
     if (n && *text == '[') {
         const char *close = memchr(text, ']', n);
         if (!close || !take_host(text + 1, (size_t)(close - text) - 1, place->host))
@@ -92,7 +130,7 @@ struct push_rules *push_rules_new(const char *allow, const char **wrong)
     struct push_rules *rules = calloc(1, sizeof *rules + room * sizeof *rules->allowed);
     *wrong = "out of memory";
     if (rules && allow && !take_places(rules, allow)) {
-        *wrong = "it must be hosts or host:port, separated by commas";
+        *wrong = "it must be hosts, host:port or networks such as 10.0.0.0/8, separated by commas";
         free(rules);
         return NULL;
     }
@@ -104,15 +142,39 @@ void push_rules_free(struct push_rules *rules)
     free(rules);
 }
 
+static bool fits_network(const struct place *allowed, const struct address *address,
+                         unsigned long port)
+{
+    return allowed->network.family && (!allowed->port || allowed->port == port) &&
+           address_same_bits(&allowed->network, address, allowed->bits);
+}
+
+static bool is_in_network(const struct push_rules *rules, const struct address *address,
+                          unsigned long port)
+{
+    for (size_t i = 0; i < rules->n; i++)
+        if (fits_network(&rules->allowed[i], address, port))
+            return true;
+    return false;
+}
+
+bool push_allows_address(const struct push_rules *rules, const struct sockaddr *address, size_t n)
+{
+    struct address own;
+    uint16_t port;
+    return address_of(address, n, &own, &port) && is_in_network(rules, &own, port);
+}
+
 static bool is_allowed(const struct push_rules *rules, const struct place *place)
 {
+    struct address address;
     for (size_t i = 0; i < rules->n; i++) {
         const struct place *allowed = &rules->allowed[i];
-        if (!strcasecmp(allowed->host, place->host) &&
+        if (!allowed->network.family && !strcasecmp(allowed->host, place->host) &&
             (!allowed->port || allowed->port == place->port))
             return true;
     }
-    return false;
+    return address_parse(place->host, &address) && is_in_network(rules, &address, place->port);
 }
 
 /* ---- URLs ----------------------------------------------------------------------------------- */

@@ -149,7 +149,7 @@ def test_there_is_a_limit(make_server):
 def test_a_malformed_allow_list_is_refused(tmp_path, allow):
     done = tidings("serve", "--data", str(tmp_path / "data"), "--listen", "127.0.0.1:0", "--webhook-allow", allow,
                    TIDINGS_JWT_SECRET=JWT_SECRET)
-    assert done.returncode not in (0, None) and "webhook_allow" in done.stderr
+    assert done.returncode == 2 and "webhook_allow" in done.stderr
 
 
 def test_a_missing_ca_file_is_noticed_at_the_start(tmp_path):
@@ -570,6 +570,17 @@ def test_a_name_that_leads_inside_is_not_connected_to(make_server):
     with pytest.raises(TimeoutError):
         listener.accept()
     listener.close()
+
+
+def test_a_name_that_leads_into_an_allowed_network_is_connected_to(make_server):
+    name = inside_name()
+    with socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True) as listener:
+        listener.settimeout(60)
+        port = listener.getsockname()[1]
+        server = make_server(settings={**QUICK, "webhook_allow": f"0.0.0.0/0:{port}, ::/0:{port}"})
+        put(server.admin(), "inside", f"https://{name}:{port}/")
+        Author(server).go_on()
+        listener.accept()[0].close()
 
 
 def test_what_is_no_longer_allowed_is_not_called(told):

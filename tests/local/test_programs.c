@@ -155,6 +155,19 @@ static void the_example_says_what_its_text_promises(void **state)
     assert_non_null(strstr(err, "cannot open /dev/null"));
 }
 
+/* It crashed when a call came to need an answer of its own. */
+static void the_bench_fills_and_measures(void **state)
+{
+    (void)state;
+    char dir[512];
+    harness_path(dir, "bench");
+#define SMALL "--users=9", "--followed=3", "--posts=2", "--fans=5", "--comments=4", "--samples=2"
+    assert_int_equal(TIDINGS("bench-engine", "--data", dir, SMALL), 0);
+#undef SMALL
+    assert_non_null(strstr(out, "mark-read, in large batches"));
+    assert_non_null(strstr(out, "in all"));
+}
+
 int main(void)
 {
 #define OPENED(name) cmocka_unit_test_setup_teardown(name, harness_begin, harness_end)
@@ -168,6 +181,7 @@ int main(void)
         OPENED(verify_makes_no_data_where_there_is_none),
         CLOSED(help_is_no_error),
         CLOSED(the_example_says_what_its_text_promises),
+        CLOSED(the_bench_fills_and_measures),
     };
 #undef OPENED
 #undef CLOSED

@@ -267,11 +267,126 @@ static void hosts_that_are_allowed_may_be_plain_and_private(void **state)
     push_rules_free(rules);
 }
 
+static void networks_that_are_allowed_have_their_addresses_and_no_names(void **state)
+{
+    (void)state;
+    const struct {
+        const char *allow, *url;
+        bool fine, trusted;
+    } rows[] = {
+        {"10.0.0.0/8", "http://10.0.0.0/", true, true},
+        {"10.0.0.0/8", "http://10.255.255.255:81/", true, true},
+        {"10.0.0.0/8", "https://10.1.2.3/", true, true},
+        {"10.0.0.0/8", "http://9.255.255.255/", false, false},
+        {"10.0.0.0/8", "http://11.0.0.0/", false, false},
+        {"10.0.0.0/8", "http://10.example/", false, false},
+        {"10.0.0.0/8", "http://name.example/", false, false}, /* wherever it may lead */
+        {"10.0.0.0/8", "https://name.example/", true, false},
+        {"10.0.0.0/8", "http://[::ffff:10.1.2.3]/", false, false},
+        {"10.0.0.0/8", "http://[a00::]/", false, false},
+        {"172.16.0.0/12", "http://172.31.255.255/", true, true},
+        {"172.16.0.0/12", "http://172.32.0.0/", false, false},
+        {"192.168.1.128/25:8080", "http://192.168.1.128:8080/", true, true},
+        {"192.168.1.128/25:8080", "http://192.168.1.127:8080/", false, false},
+        {"192.168.1.128/25:8080", "http://192.168.1.128:8081/", false, false},
+        {"127.0.0.1/32", "http://127.0.0.1/", true, true},
+        {"127.0.0.1/32", "http://127.0.0.2/", false, false},
+        {"127.0.0.1/32", "http://localhost/", false, false},
+        {"0.0.0.0/0", "http://169.254.169.254/", true, true},
+        {"0.0.0.0/0", "http://[::1]/", false, false},
+        {"::/0", "http://[::1]/", true, true},
+        {"::/0", "http://127.0.0.1/", false, false},
+        {"fd00::/8", "http://[fdff::1]:9/", true, true},
+        {"fd00::/8", "http://[fe00::1]/", false, false},
+        {"[fd00::]/8:9", "http://[fd12::1]:9/", true, true},
+        {"[fd00::]/8:9", "http://[fd12::1]/", false, false},
+        {"::1/128", "http://[::1]/", true, true},
+        {"::1/128", "http://[::2]/", false, false},
+        {"2001:db8:8000::/33", "http://[2001:db8:ffff::]/", true, true},
+        {"2001:db8:8000::/33", "http://[2001:db8:7fff::]/", false, false},
+        {"a.example, 10.0.0.0/8 ,b.example", "http://10.1.1.1/", true, true},
+        {"a.example, 10.0.0.0/8 ,b.example", "http://b.example/", true, true},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct push_rules *rules = rules_of(rows[i].allow);
+        bool trusted = false;
+        if (may_call(rules, rows[i].url, &trusted) != rows[i].fine || trusted != rows[i].trusted)
+            fail_msg("%s %s", rows[i].allow, rows[i].url);
+        push_rules_free(rules);
+    }
+}
+
+static void an_address_of_an_allowed_network_may_be_connected_to(void **state)
+{
+    (void)state;
+    struct push_rules *rules = rules_of("10.0.0.0/8, fd00::/8:443, 192.168.1.1");
+    const struct {
+        const char *address;
+        uint16_t port;
+        bool fine;
+    } rows[] = {
+        {"10.1.2.3", 1, true},     {"11.1.2.3", 1, false},  {"fd00::1", 443, true},
+        {"fd00::1", 444, false},   {"fe00::1", 443, false}, {"::ffff:10.1.2.3", 1, false},
+        {"192.168.1.1", 1, false}, /* a host: as it is in a URL */
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct sockaddr_storage address;
+        socklen_t n = make_address(rows[i].address, &address);
+        ((struct sockaddr_in *)&address)->sin_port = htons(rows[i].port); /* where v6 has it, too */
+        if (push_allows_address(rules, (struct sockaddr *)&address, n) != rows[i].fine)
+            fail_msg("%s", rows[i].address);
+        assert_false(push_allows_address(rules, (struct sockaddr *)&address, n - 1));
+    }
+    push_rules_free(rules);
+}
+
 static void a_malformed_list_is_refused(void **state)
 {
     (void)state;
-    const char *const bad[] = {"a:",     "a:0",    "a:65536", "a:x",  ":80",    "a b", "http://a",
-                               "a/path", "u@host", "[::1",    "[]:1", "[::1]9", "::1", "a,b:-1"};
+    const char *const bad[] = {"a:",
+                               "a:0",
+                               "a:65536",
+                               "a:x",
+                               ":80",
+                               "a b",
+                               "http://a",
+                               "a/path",
+                               "u@host",
+                               "[::1",
+                               "[]:1",
+                               "[::1]9",
+                               "::1",
+                               "a,b:-1",
+                               "10.0.0.0/",
+                               "10.0.0.0/33",
+                               "10.0.0.0/-1",
+                               "10.0.0.0/+8",
+                               "10.0.0.0/8x",
+                               "10.0.0.0/008x",
+                               "10.0.0.0/ 8",
+                               "10.0.0.0/1000",
+                               "10.0.0.0/4294967304",
+                               "10.0.0.1/8",
+                               "10.0.0.0/7/8",
+                               "10.128.0.0/8",
+                               "10.0.0/8",
+                               "10/8",
+                               "/8",
+                               "10.0.0.0/8:",
+                               "10.0.0.0/8:0",
+                               "10.0.0.0/8:65536",
+                               "a.example/8",
+                               "[10.0.0.0/8]",
+                               "fd00::/129",
+                               "fd00::1/64",
+                               "::1/127",
+                               "[fd00::/8",
+                               "fd00::]/8",
+                               "[]/8",
+                               "::/",
+                               "fd00::/8/8",
+                               "0.0.0.1/0",
+                               "::1/0"};
     const char *wrong;
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         struct push_rules *rules = push_rules_new(bad[i], &wrong);
@@ -403,6 +518,8 @@ int main(void)
         cmocka_unit_test(without_an_exception_it_is_https_to_the_public),
         cmocka_unit_test(a_url_is_not_read_past_its_end),
         cmocka_unit_test(hosts_that_are_allowed_may_be_plain_and_private),
+        cmocka_unit_test(networks_that_are_allowed_have_their_addresses_and_no_names),
+        cmocka_unit_test(an_address_of_an_allowed_network_may_be_connected_to),
         cmocka_unit_test(a_malformed_list_is_refused),
         cmocka_unit_test(only_what_subscribers_are_told_has_a_tag),
         cmocka_unit_test(a_body_is_signed_with_its_time),

@@ -188,13 +188,14 @@ static size_t find_changes(struct view *view, const struct tidings_op *op, struc
 {
     struct list list = {.kind = LIST_READING_CHANGES, .of = op->user_id};
     struct tidings_cursor after = {op->u.readings.since, UINT64_MAX};
-    size_t limit = view_limit(view, &op->u.readings.page), n = limit;
+    size_t limit = view_limit(view, &op->u.readings.page);
     for (size_t room = limit + 1; !view_failed(view); room *= 2) {
         *changes = view_array(view, view->scratch, room, sizeof **changes);
         size_t found = *changes ? view->rows->get_list(view, &list, after, room, *changes) : 0;
         if (found <= limit)
             return found;
-        for (n = limit; n < found && (*changes)[n].at.a == (*changes)[n - 1].at.a;)
+        size_t n = limit;
+        while (n < found && (*changes)[n].at.a == (*changes)[n - 1].at.a)
             n++;
         *more = n < found;
         if (*more || found < room)

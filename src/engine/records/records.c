@@ -98,37 +98,49 @@ static void read_pair_counts(struct decoder *r, struct pair *pair)
         decoder_fail(r);
 }
 
+static void read_pair_head(struct decoder *r, struct pair *pair, uint8_t flags)
+{
+    pair->following = flags & PAIR_FOLLOWING;
+    pair->paused = flags & PAIR_PAUSED;
+    pair->rank = flags & (PAIR_FOLLOWING | PAIR_PAUSED) ? read_id(r) : 0;
+    pair->settled = pair->reads_in = pair->dead_in = pair->reads_out = pair->dead_out = 0;
+    if (flags & PAIR_READS)
+        read_pair_counts(r, pair);
+}
+
+/* In the pair itself if they fit there with `room` more, as nearly always. */
+static bool read_pair_spans(struct decoder *r, struct arena *arena, struct pair *pair,
+                            uint32_t room)
+{
+    pair->n_spans = read_varint32(r);
+    /* A span takes two bytes at least: no count can make us allocate more than we were given. */
+    if (r->bad || pair->n_spans > decoder_left(r) / 2)
+        return false;
+    pair->spans = pair->inline_spans;
+    if ((uint64_t)pair->n_spans + room > PAIR_INLINE_SPANS)
+        pair->spans = arena_array(arena, (size_t)pair->n_spans + room, sizeof *pair->spans);
+    return pair->spans && read_spans(r, pair->spans, pair->n_spans);
+}
+
+/* Whether the parts agree with each other. */
+static bool is_sound_pair(const struct pair *pair, uint8_t flags)
+{
+    bool ranked = pair->following || pair->paused, has_reads = pair_has_reads(pair);
+    bool open = pair->n_spans && pair->spans[pair->n_spans - 1].end == SPAN_OPEN;
+    return open == pair->following && !(pair->following && pair->paused) &&
+           (!ranked || is_stamp(pair->rank)) && has_reads == !!(flags & PAIR_READS) &&
+           (has_reads || !pair->skips.n);
+}
+
 bool pair_decode(struct bytes from, struct arena *arena, struct pair *pair, uint32_t room)
 {
     struct decoder r = decoder_of(from.p, from.n);
     uint8_t flags = read_head(&r, PAIR_FLAGS);
-
-    pair->following = flags & PAIR_FOLLOWING;
-    pair->paused = flags & PAIR_PAUSED;
-    bool ranked = pair->following || pair->paused;
-    pair->rank = ranked ? read_id(&r) : 0;
-    pair->settled = pair->reads_in = pair->dead_in = pair->reads_out = pair->dead_out = 0;
-    if (flags & PAIR_READS)
-        read_pair_counts(&r, pair);
-    pair->n_spans = read_varint32(&r);
-    /* A span takes two bytes at least: no count can make us allocate more than we were given. */
-    if (r.bad || pair->n_spans > decoder_left(&r) / 2)
-        return false;
-    pair->spans = pair->inline_spans;
-    if ((uint64_t)pair->n_spans + room > PAIR_INLINE_SPANS) {
-        pair->spans = arena_array(arena, (size_t)pair->n_spans + room, sizeof *pair->spans);
-        if (!pair->spans)
-            return false;
-    }
-    if (!read_spans(&r, pair->spans, pair->n_spans))
-        return false;
-    bool open = pair->n_spans && pair->spans[pair->n_spans - 1].end == SPAN_OPEN;
-    if (open != pair->following || (pair->following && pair->paused) ||
-        (ranked && !is_stamp(pair->rank)))
+    read_pair_head(&r, pair, flags);
+    if (!read_pair_spans(&r, arena, pair, room))
         return false;
     pair->skips = (struct bytes){r.at, decoder_left(&r)};
-    return pair_has_reads(pair) == !!(flags & PAIR_READS) &&
-           (pair_has_reads(pair) || !pair->skips.n);
+    return is_sound_pair(pair, flags);
 }
 
 bool pair_rank(struct bytes from, uint64_t *rank)

@@ -232,43 +232,72 @@ static bool is_placed(struct check *check, uint64_t id, const struct comment_rec
     return placed;
 }
 
-/* Its own rows, its place in its parent's lists, and what a difference means for those above. */
+/* A comment as it is stored and as it will be, and its rows in its parent's lists. */
+struct compared {
+    uint64_t id, parent;
+    const struct comment_record *stored, *now;
+    struct key reply, hot;
+    bool is_listed, was_listed; /* by time, as it will be and as it is stored */
+};
+
+static void compare_own_rows(struct check *check, const struct compared *c)
+{
+    struct key row = key_row(c->id, ROW_COMMENT), body = key_row(c->id, ROW_BODY);
+    if (!same_comment(c->stored, c->now)) {
+        uint8_t bytes[COMMENT_RECORD_MAX];
+        verify_differ(check, "comment %" PRIu64 ": counts or state do not fit", c->id);
+        verify_mend(check, TABLE_TARGET, &row,
+                    (struct bytes){bytes, comment_encode(c->now, bytes)});
+    }
+    if (c->now->status != TIDINGS_COMMENT_DELETED && !has_row(check, TABLE_TARGET, &body))
+        verify_differ(check, "comment %" PRIu64 " has lost its body", c->id);
+}
+
+static void compare_places(struct check *check, const struct compared *c)
+{
+    if (c->is_listed) {
+        want_mark(check, TABLE_TARGET, &c->reply, "the list of comments by time", c->id);
+        want_mark(check, TABLE_TARGET, &c->hot, "the list of comments by heat", c->id);
+    } else if (c->was_listed) {
+        verify_differ(check, "comment %" PRIu64 " is listed, though nothing is left of it", c->id);
+        verify_mend_delete(check, TABLE_TARGET, &c->reply);
+    }
+}
+
+/* What a difference means for those above. */
+static void tally_comment(struct check *check, const struct compared *c)
+{
+    int is_visible = comment_is_visible(c->now), was_visible = comment_is_visible(c->stored);
+    int64_t lost = 0; /* visible ones that cannot be reached from the post */
+    if (c->is_listed && !c->was_listed)
+        lost = was_visible + (int64_t)count_visible(check->view, c->id);
+    if (view_failed(check->view))
+        return;
+    verify_tally_add(check, TALLY_LISTED, c->parent, c->is_listed - c->was_listed);
+    verify_tally_add(check, TALLY_VISIBLE, c->parent,
+                     c->was_listed ? is_visible - was_visible : is_visible);
+    verify_tally_add(check, TALLY_COMMENTS, c->now->post, is_visible - was_visible + lost);
+    if (!same_comment(c->stored, c->now))
+        verify_tally_add(check, TALLY_HEAT, c->id,
+                         c->is_listed ? (int64_t)get_id_descending(c->hot.bytes + ID_BYTES + 1)
+                                      : -1);
+}
+
 static void compare_comment(struct check *check, uint64_t id, const struct comment_record *stored,
                             const struct comment_record *now)
 {
-    struct view *view = check->view;
     uint64_t parent = comment_parent(now);
-    struct key row = key_row(id, ROW_COMMENT), reply = key_reply(parent, id);
-    struct key hot = comment_hot_key(view, id, now), body = key_row(id, ROW_BODY);
-    bool is_listed = comment_is_listed(now), had_row = has_row(check, TABLE_TARGET, &reply);
-    int visible = comment_is_visible(now) - comment_is_visible(stored);
-    int64_t lost = 0; /* visible ones that cannot be reached from the post */
-
-    if (!same_comment(stored, now)) {
-        uint8_t bytes[COMMENT_RECORD_MAX];
-        verify_differ(check, "comment %" PRIu64 ": counts or state do not fit", id);
-        verify_mend(check, TABLE_TARGET, &row, (struct bytes){bytes, comment_encode(now, bytes)});
-    }
-    if (now->status != TIDINGS_COMMENT_DELETED && !has_row(check, TABLE_TARGET, &body))
-        verify_differ(check, "comment %" PRIu64 " has lost its body", id);
-    if (is_listed) {
-        want_mark(check, TABLE_TARGET, &reply, "the list of comments by time", id);
-        want_mark(check, TABLE_TARGET, &hot, "the list of comments by heat", id);
-    }
-    if (is_listed && !had_row)
-        lost = comment_is_visible(stored) + (int64_t)count_visible(view, id);
-    if (!is_listed && had_row) {
-        verify_differ(check, "comment %" PRIu64 " is listed, though nothing is left of it", id);
-        verify_mend_delete(check, TABLE_TARGET, &reply);
-    }
-    if (view_failed(view))
-        return;
-    verify_tally_add(check, TALLY_LISTED, parent, is_listed - had_row);
-    verify_tally_add(check, TALLY_VISIBLE, parent, had_row ? visible : comment_is_visible(now));
-    verify_tally_add(check, TALLY_COMMENTS, now->post, visible + lost);
-    if (!same_comment(stored, now))
-        verify_tally_add(check, TALLY_HEAT, id,
-                         is_listed ? (int64_t)get_id_descending(hot.bytes + ID_BYTES + 1) : -1);
+    struct compared compared = {.id = id,
+                                .parent = parent,
+                                .stored = stored,
+                                .now = now,
+                                .reply = key_reply(parent, id),
+                                .hot = comment_hot_key(check->view, id, now),
+                                .is_listed = comment_is_listed(now)};
+    compared.was_listed = has_row(check, TABLE_TARGET, &compared.reply);
+    compare_own_rows(check, &compared);
+    compare_places(check, &compared);
+    tally_comment(check, &compared);
 }
 
 static void check_comment(struct check *check, uint64_t id)

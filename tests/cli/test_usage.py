@@ -1,0 +1,113 @@
+"""What is mistyped, missing or asked for: what the program says, and how it exits."""
+import re
+
+import pytest
+from support.server import SECRET, tidings
+from tables import commands, options
+
+
+def test_the_version_is_told():
+    for how in ("--version", "version"):
+        done = tidings(how)
+        assert done.returncode == 0 and re.fullmatch(r"tidings \d+\.\d+\.\d+\n", done.stdout) and not done.stderr
+
+
+def test_every_command_tells_what_it_takes():
+    names = commands()
+    assert {"serve", "token", "verify", "backup", "restore", "log", "help", "version"} <= set(names)
+    for name in names:
+        for how in ((name, "--help"), ("help", name)):
+            done = tidings(*how)
+            assert done.returncode == 0 and done.stdout.startswith(f"usage: tidings {name}") and not done.stderr
+            assert "\nExit: 0" in done.stdout and "2 usage" in done.stdout
+            assert max(map(len, done.stdout.splitlines())) <= 96
+
+
+@pytest.mark.parametrize("typed, meant", [
+    ("serv", "serve"), ("srve", "serve"), ("sevre", "serve"), ("serves", "serve"), ("ver", None), ("verif", "verify"),
+    ("bakcup", "backup"), ("lgo", "log"), ("restor", "restore"), ("bench", "bench-engine"), ("xyzzy", None),
+    ("--versoin", None), ("", None), ("s" * 200, None)])
+def test_an_unknown_command(typed, meant):
+    done = tidings(typed)
+    assert done.returncode == 2 and not done.stdout
+    first = done.stderr.splitlines()[0]
+    assert first.startswith(f"tidings: {typed} is not a command"), first
+    if meant:
+        assert first.endswith(f"did you mean {meant}?"), first
+    assert "usage: tidings COMMAND" in done.stderr
+
+
+@pytest.mark.parametrize("command, typed, meant", [
+    ("serve", "--lisen", "--listen"), ("serve", "--lisen=127.0.0.1:0", "--listen"), ("serve", "--listne", "--listen"),
+    ("serve", "--folow-burst", "--follow-burst"), ("serve", "--webhook-alow", "--webhook-allow"),
+    ("serve", "--hlep", "--help"), ("verify", "--repare", "--repair"), ("verify", "--rep", "--repair"),
+    ("restore", "--untill", "--until"), ("token", "--usr", "--user"), ("log", "--row", "--rows"),
+    ("bench-engine", "--inflight", "--in-flight"), ("routes", "--halp", "--help"),
+    ("serve", "--xyzzy", None), ("verify", "-x", None), ("verify", "---", None), ("verify", "--=5", None)])
+def test_an_unknown_option(command, typed, meant):
+    done = tidings(command, typed, "value")
+    first = done.stderr.splitlines()[0]
+    assert done.returncode == 2 and not done.stdout
+    assert first.startswith(f"tidings: {typed.split('=')[0]} is not known"), first
+    assert first.endswith(f"; did you mean {meant}?" if meant else "is not known"), first
+    assert f"usage: tidings {command}" in done.stderr
+
+
+@pytest.mark.parametrize("arguments, says", [
+    (["verify"], "--data is missing"),
+    (["verify", "--data"], "--data needs a value"),
+    (["verify", "--data", "x", "--repair=yes"], "--repair takes no value"),
+    (["verify", "--data", "x", "more"], "more is not a flag"),
+    (["verify", "--data", "x", "--", "--repair"], "--repair is not a flag"),
+    (["backup", "--data", "x"], "DEST is missing"),
+    (["backup", "a", "b", "--data", "x"], "b is not a flag"),
+    (["restore", "--data", "x"], "SRC is missing"),
+    (["restore", "x"], "--data is missing"),
+    (["restore", "x", "--data", "y", "--until", "noon"], "until must be"),
+    (["restore", "x", "--data", "y", "--until", "0"], "until must be"),
+    (["restore", "x", "--data", "y", "--until", "2026-11-15T12:00:00"], "until must be"),
+    (["log", "--data", "x", "--after", "-1"], "after must be a number"),
+    (["log", "--data", "x", "--after", "1x"], "after must be a number"),
+    (["log", "--data", "x", "--after", "18446744073709551616"], "after must be a number"),
+    (["token"], "--user is missing"),
+    (["token", "--user", "0"], "user must be a number from 1"),
+    (["token", "--user", "9007199254740992"], "user must be a number from 1"),
+    (["token", "--user", "1", "--role", "root"], "role must be user|service|admin"),
+    (["token", "--user", "1", "--role", "user|service"], "role must be user|service|admin"),
+    (["token", "--user", "1", "--ttl", "soon"], "ttl must be"),
+    (["token", "--user", "1", "--ttl", "0"], "ttl must be"),
+    (["bench-engine", "--data", "x", "--users", "0"], "users must be a number"),
+    (["bench-engine", "--data", "x", "--users", "5", "--followed", "6"], "fewer authors"),
+    (["routes", "more"], "more is not a flag"),
+    (["help", "nothing"], "nothing is not a command"),
+    (["help", "serve", "token"], "token is not a flag"),
+    (["serve"], "--data is missing"),
+    (["serve", "--data", "x", "--durability", "never"], "durability must be commit|second"),
+    (["serve", "--data", "x", "--access-log", "2"], "access_log must be a number from 0 to 1"),
+    (["serve", "--data", "x", "--webhook-allow", "10.0.0.0/33"], "webhook_allow: it must be hosts"),
+])
+def test_wrong_usage_exits_2_and_says_what_is_wrong(tmp_path, monkeypatch, arguments, says):
+    monkeypatch.chdir(tmp_path)
+    done = tidings(*arguments, TIDINGS_JWT_SECRET=SECRET)
+    assert done.returncode == 2 and says in done.stderr and not done.stdout, done
+    assert not list(tmp_path.iterdir()), "and nothing was made"
+
+
+@pytest.mark.parametrize("listen", ["nonsense", "127.0.0.1", "127.0.0.1:99999", "127.0.0.1:x", ":"])
+def test_an_address_to_listen_on_that_is_none_is_wrong_usage(tmp_path, listen):
+    done = tidings("serve", "--data", str(tmp_path / "data"), "--listen", listen, TIDINGS_JWT_SECRET=SECRET)
+    assert done.returncode == 2 and listen in done.stderr, done
+
+
+def test_values_stand_behind_a_space_or_an_equals_sign_and_operands_anywhere(tmp_path):
+    for how in (["--user", "5", "--ttl=2d", "--role=admin"], ["--role", "admin", "--ttl", "48h", "--user=5"]):
+        assert tidings("token", *how, TIDINGS_JWT_SECRET=SECRET).returncode == 0
+    missing = str(tmp_path / "missing")
+    for how in (["x", "--data", missing], ["--data", missing, "x"], [f"--data={missing}", "--", "x"]):
+        assert tidings("backup", *how).returncode == 3, "understood, and there is nothing"
+
+
+def test_a_name_is_the_same_with_dashes_and_underscores():
+    assert "in_flight must be" in tidings("bench-engine", "--in_flight=0").stderr
+    assert "in_flight must be" in tidings("bench-engine", "--in-flight=0").stderr
+    assert "--in-flight" in options("bench-engine")
