@@ -41,6 +41,7 @@ struct streams {
     size_t n, room;
     uint64_t opened; /* streams so far */
     size_t done;     /* users of the first parcel who have been told */
+    int64_t now_ms;  /* in this turn */
 
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t taken;
@@ -162,7 +163,7 @@ static void send_one(struct watcher *watcher, const struct parcel *parcel, struc
 {
     if (!slice.n || !watcher->greeted)
         return;
-    if (api_now_ms() >= watcher->until_ms)
+    if (watcher->owner->now_ms >= watcher->until_ms)
         http_stream_end(watcher->stream);
     else
         http_stream_send(watcher->stream, parcel->text.data + slice.at, slice.n);
@@ -205,12 +206,25 @@ static void tell(struct online *online, const struct parcel *parcel, const struc
     }
 }
 
+/* The same as find_online for one user after the other, ascending: most often the next one or the one after it. */
+static struct online *find_next(const struct streams *streams, size_t *at, uint64_t user)
+{
+    enum { STEPS = 4 };
+    for (int i = 0; i < STEPS && *at < streams->n && streams->online[*at].user < user; i++)
+        ++*at;
+    if (*at < streams->n && streams->online[*at].user < user)
+        *at = place_of(streams, user);
+    return *at < streams->n && streams->online[*at].user == user ? &streams->online[*at] : NULL;
+}
+
 /* Tells some of the users; true if none is left. */
 static bool tell_some(struct streams *streams, const struct parcel *parcel)
 {
+    size_t at = 0;
+    streams->now_ms = api_now_ms();
     for (size_t budget = USERS_PER_TURN; budget && streams->done < parcel->n; streams->done++) {
         const struct told *told = &parcel->told[streams->done];
-        struct online *online = find_online(streams, told->user);
+        struct online *online = find_next(streams, &at, told->user);
         if (!online)
             continue;
         if (told->stream)
@@ -265,6 +279,14 @@ void streams_deliver(struct streams *streams, struct parcel *parcel)
         http_post(http_server_loop(streams->api->server, streams->loop_index), &streams->post);
     if (!taken)
         parcel_drop(parcel);
+}
+
+void streams_wait(struct streams *streams)
+{
+    pthread_mutex_lock(&streams->mutex);
+    while (streams->n_parcels && !streams->stopped)
+        pthread_cond_wait(&streams->taken, &streams->mutex);
+    pthread_mutex_unlock(&streams->mutex);
 }
 
 void streams_stop(struct streams *streams)

@@ -24,6 +24,9 @@ void streams_open(struct exchange *ex);
  * teller's thread. */
 void streams_deliver(struct streams *streams, struct parcel *parcel);
 
+/* Waits until the loop has told all that was delivered: what comes meanwhile is then told together. The teller's thread. */
+void streams_wait(struct streams *streams);
+
 /* Nobody takes parcels any more. */
 void streams_stop(struct streams *streams);
 

@@ -468,6 +468,8 @@ static void *teller_main(void *arg)
         free_greetings(greetings);
         if (teller->round.n_events || teller->round.lost)
             run_round(teller);
+        for (unsigned i = 0; i < teller->api->config.threads; i++)
+            streams_wait(teller->api->loops[i].streams);
     }
     free_greetings(greetings);
     return NULL;
