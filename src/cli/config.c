@@ -22,6 +22,8 @@ enum { NAME_MAX_BYTES = 64 };
 static const struct cli_option options[] = {
     TEXT(config, "FILE", NULL, "a file with settings")
     {"dev", OPTION_FLAG, NULL, AT(dev), .help = "for trying things out, as above"},
+    {"engine", OPTION_WORD, "local", AT(engine_name), .text = "local",
+     .help = "what holds the data: local is one directory on this machine"},
     TEXT(data, "DIR", NULL, "the data directory")
     TEXT(listen, "HOST:PORT", "127.0.0.1:8080", "address to listen on")
     {"durability", OPTION_WORD, "commit|second", AT(durability), .text = "commit",

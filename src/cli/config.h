@@ -27,6 +27,7 @@ struct config {
     char *copies[8]; /* texts from the file; see config_release */
     size_t n_copies;
     const char *config;
+    const char *engine_name;
     const char *data;
     const char *listen;
     const char *jwt_keys_file;

@@ -136,6 +136,7 @@ static bool open_engine(struct server *server)
     struct tidings_options options;
     const char *message;
     tidings_options_init(&options);
+    options.engine = server->config.engine_name;
     options.dir = server->config.data;
     options.settings = server->config.engine;
     options.progress = progress_in_bytes();

@@ -234,8 +234,7 @@ static void impossible_posts_and_events_are_refused(void **state)
         assert_int_equal(accepts(RECORD_POST, bytes, post.n), kind >= 1 && kind <= 3);
         memcpy(bytes, event.p, event.n);
         bytes[1] = (uint8_t)kind;
-        assert_int_equal(accepts(RECORD_EVENT, bytes, event.n),
-                         kind >= 1 && kind <= EVENT_TYPES);
+        assert_int_equal(accepts(RECORD_EVENT, bytes, event.n), kind >= 1 && kind <= EVENT_TYPES);
     }
     memcpy(bytes, post.p, post.n);
     memset(bytes + 2, 0, ID_BYTES); /* by nobody */
