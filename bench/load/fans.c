@@ -37,9 +37,14 @@ static uint64_t find_post(struct fans *fans, uint64_t id)
     return fans->next++;
 }
 
-void fans_expect(struct fans *fans, uint64_t id)
+/* The last stream's event and the answer may come in either order. */
+void fans_expect(struct fans *fans, uint64_t id, uint64_t sent_ns)
 {
-    find_post(fans, id);
+    uint64_t serial = find_post(fans, id);
+    struct post *post = post_at(fans, serial);
+    post->sent_ns = sent_ns;
+    if (serial < fans->oldest)
+        hist_add(&fans->told, post->told_ns - sent_ns);
 }
 
 static void take_post(struct fans *fans, struct fan *fan, uint64_t id)
@@ -59,7 +64,8 @@ static void take_post(struct fans *fans, struct fan *fan, uint64_t id)
         post = post_at(fans, fans->oldest);
         if (post->told < fans->n)
             return;
-        fans->last_ns = post->told_ns > fans->last_ns ? post->told_ns : fans->last_ns;
+        if (post->sent_ns)
+            hist_add(&fans->told, post->told_ns - post->sent_ns);
     }
 }
 

@@ -26,8 +26,9 @@ struct fan {
 /* A post on its way; its serial counts from 0 in the order in which they were first heard of. */
 struct post {
     uint64_t id;
-    unsigned told;
+    uint64_t sent_ns; /* 0 until its answer has come */
     uint64_t told_ns; /* when the last stream so far had it */
+    unsigned told;
 };
 
 struct fans {
@@ -35,7 +36,7 @@ struct fans {
     unsigned n, greeted;
     uint64_t oldest, next; /* serials: the oldest post that not all have; the next to come */
     struct post posts[FANS_POSTS]; /* by serial: those under way, and some before them */
-    uint64_t last_ns;              /* when the last one had it */
+    struct hist told;              /* from sending a post until the last stream has it */
     uint64_t n_badges;             /* badges told behind the first ones */
     unsigned n_settled; /* fans whose badge counts every post, up to the first that does not */
     const char *failed; /* NULL, or why nothing more can be measured */
@@ -49,8 +50,8 @@ bool fans_open(struct fans *fans, const struct target *target, uint64_t first_us
 void fans_close(struct fans *fans);
 /* Reads all that has come for one of them; the epoll tells of it once. */
 void fans_read(struct fans *fans, unsigned number);
-/* A post's answer has come: it is one of those to be told. */
-void fans_expect(struct fans *fans, uint64_t id);
+/* The answer to a post that was sent then has come. */
+void fans_expect(struct fans *fans, uint64_t id, uint64_t sent_ns);
 /* Everybody has been told of that many posts in all, and everybody's badge counts them. */
 bool fans_told(const struct fans *fans, uint64_t posts);
 bool fans_settled(struct fans *fans);

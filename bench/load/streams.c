@@ -22,6 +22,7 @@ enum { ONE_BY_ONE_MIN = 3 };
 struct publisher {
     int fd;
     bool is_busy;
+    uint64_t sent_ns;
     struct buf in;
 };
 
@@ -50,6 +51,7 @@ static void publish(struct live *live, struct publisher *publisher)
     struct step step = {
         .verb = VERB_PUBLISH, .user = live->plan->author, .serial = ++target->world->serial};
     buf_init(&out, IN_MAX);
+    publisher->sent_ns = now_ns();
     if (!target->protocol->build(target, &step, &out) || out.failed ||
         !write_all(publisher->fd, out.data, out.len))
         fail(live, "a post could not be sent");
@@ -79,7 +81,7 @@ static void read_answer(struct live *live, struct publisher *publisher)
     publisher->is_busy = false;
     live->answered++;
     live->answered_ns = now_ns();
-    fans_expect(&live->fans, live->target->protocol->number(&reply));
+    fans_expect(&live->fans, live->target->protocol->number(&reply), publisher->sent_ns);
 }
 
 /* ---- Waiting -------------------------------------------------------------------------------- */
@@ -138,37 +140,57 @@ static bool wait_settled(struct live *live)
 
 /* ---- Measuring ------------------------------------------------------------------------------ */
 
-struct one_by_one {
-    struct hist answer, told, settled;
+struct usage {
+    double server_seconds, own_seconds; /* of CPU */
+    uint64_t posts, badges;
+    uint64_t ns;
 };
 
-static bool measure_one_by_one(struct live *live, double seconds, struct one_by_one *times)
+static struct usage usage_of(const struct live *live)
 {
-    uint64_t until = now_ns() + (uint64_t)(seconds * 1e9);
+    struct rusage own;
+    getrusage(RUSAGE_SELF, &own);
+    return (struct usage){
+        .server_seconds = cpu_seconds(live->plan->pid),
+        .own_seconds = (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) +
+                       (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6,
+        .posts = live->sent,
+        .badges = live->fans.n_badges,
+        .ns = now_ns(),
+    };
+}
+
+static struct usage since(const struct live *live, struct usage before)
+{
+    struct usage now = usage_of(live);
+    return (struct usage){
+        .server_seconds = now.server_seconds - before.server_seconds,
+        .own_seconds = now.own_seconds - before.own_seconds,
+        .posts = now.posts - before.posts,
+        .badges = now.badges - before.badges,
+        .ns = now.ns - before.ns,
+    };
+}
+
+struct phase {
+    struct hist answer, told, settled;
+    struct usage usage;
+};
+
+static bool publish_one_by_one(struct live *live, struct phase *phase)
+{
+    struct usage before = usage_of(live);
+    uint64_t until = before.ns + (uint64_t)(live->plan->seconds * 1e9);
     for (uint64_t i = 0; i < ONE_BY_ONE_MIN || now_ns() < until; i++) {
-        uint64_t from = now_ns();
         publish(live, &live->publishers[0]);
         if (!wait_told(live) || !wait_settled(live))
             return false;
-        hist_add(&times->answer, live->answered_ns - from);
-        hist_add(&times->told, live->fans.last_ns - from);
-        hist_add(&times->settled, now_ns() - from);
+        hist_add(&phase->answer, live->answered_ns - live->publishers[0].sent_ns);
+        hist_add(&phase->settled, now_ns() - live->publishers[0].sent_ns);
     }
+    phase->told = live->fans.told;
+    phase->usage = since(live, before);
     return true;
-}
-
-struct back_to_back {
-    uint64_t posts, badges;
-    double seconds; /* until the last stream had the last post */
-    double settled_seconds, server_seconds, own_seconds;
-};
-
-static double own_seconds(void)
-{
-    struct rusage r;
-    getrusage(RUSAGE_SELF, &r);
-    return (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) +
-           (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) / 1e6;
 }
 
 static void publish_as_allowed(struct live *live)
@@ -178,46 +200,43 @@ static void publish_as_allowed(struct live *live)
             publish(live, &live->publishers[i]);
 }
 
-static bool measure_back_to_back(struct live *live, double seconds, struct back_to_back *result)
+static bool publish_back_to_back(struct live *live, struct phase *phase)
 {
-    uint64_t from = now_ns(), until = from + (uint64_t)(seconds * 1e9), before = live->sent;
-    uint64_t badges = live->fans.n_badges;
-    result->server_seconds = -cpu_seconds(live->plan->pid);
-    result->own_seconds = -own_seconds();
+    struct usage before = usage_of(live);
+    uint64_t until = before.ns + (uint64_t)(live->plan->seconds * 1e9);
+    memset(&live->fans.told, 0, sizeof live->fans.told);
     while (!live->fans.failed && now_ns() < until) {
         publish_as_allowed(live);
         turn(live);
     }
     if (!wait_told(live))
         return false;
-    result->server_seconds += cpu_seconds(live->plan->pid);
-    result->own_seconds += own_seconds();
-    result->posts = live->sent - before;
-    result->seconds = (double)(live->fans.last_ns - from) / 1e9;
-    if (!wait_settled(live))
-        return false;
-    result->settled_seconds = (double)(now_ns() - from) / 1e9;
-    result->badges = live->fans.n_badges - badges;
-    return true;
+    phase->told = live->fans.told;
+    phase->usage = since(live, before);
+    return wait_settled(live);
 }
 
-static void print(const struct live *live, double opening, const struct one_by_one *single,
-                  const struct back_to_back *many)
+static void print(const struct live *live, double opening, const struct phase *single,
+                  const struct phase *many)
 {
-    double events = (double)many->posts * live->plan->streams;
-    printf("{\"streams\":%u,\"opening_seconds\":%.3f,\"one_by_one_us\":{", live->plan->streams,
-           opening);
-    hist_print("answer", &single->answer);
+    double streams = live->plan->streams, seconds = (double)many->usage.ns / 1e9;
+    double n_single = streams * (double)single->usage.posts;
+    double n_many = streams * (double)many->usage.posts;
+    printf("{\"streams\":%u,\"opening_seconds\":%.3f,\"one_by_one\":{\"server_cpu_us\":%.3f,",
+           live->plan->streams, opening, single->usage.server_seconds * 1e6 / n_single);
+    hist_print("answer_us", &single->answer);
     printf(",");
-    hist_print("told", &single->told);
+    hist_print("told_us", &single->told);
     printf(",");
-    hist_print("settled", &single->settled);
+    hist_print("settled_us", &single->settled);
     printf("},\"back_to_back\":{\"in_flight\":%u,\"posts\":%" PRIu64 ",\"seconds\":%.3f,"
-           "\"per_second\":%.2f,\"settled_seconds\":%.3f,\"badges_per_post\":%.4f,"
-           "\"cpu_share\":%.3f,\"server_cpu_us\":%.3f}}\n",
-           live->plan->in_flight, many->posts, many->seconds, (double)many->posts / many->seconds,
-           many->settled_seconds, (double)many->badges / events, many->own_seconds / many->seconds,
-           many->server_seconds * 1e6 / events);
+           "\"per_second\":%.2f,\"badges_per_post\":%.4f,\"cpu_share\":%.3f,"
+           "\"server_cpu_us\":%.3f,",
+           live->plan->in_flight, many->usage.posts, seconds, (double)many->usage.posts / seconds,
+           (double)many->usage.badges / n_many, many->usage.own_seconds / seconds,
+           many->usage.server_seconds * 1e6 / n_many);
+    hist_print("told_us", &many->told);
+    printf("}}\n");
 }
 
 /* ---- Setting up ----------------------------------------------------------------------------- */
@@ -252,39 +271,47 @@ static void close_all(struct live *live)
         buf_release(&live->publishers[i].in);
     }
     fans_close(&live->fans);
-    close(live->epoll_fd);
+    if (live->epoll_fd >= 0)
+        close(live->epoll_fd);
     free(live);
+}
+
+static bool open_all(struct live *live)
+{
+    const struct target *target = live->target;
+    unsigned streams = live->plan->streams;
+    if (!raise_files(streams + OTHER_FILES)) {
+        fail(live, "too few files may be open: see ulimit -n");
+        return false;
+    }
+    live->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    return live->epoll_fd >= 0 &&
+           fans_open(&live->fans, target, target->world->followed + 1, streams, live->epoll_fd) &&
+           open_publishers(live) && wait_until(live, all_greeted, "not every stream was opened");
 }
 
 bool run_streams(const struct target *target, const struct live_plan *plan)
 {
-    struct one_by_one *single = calloc(1, sizeof *single);
     struct live *live = calloc(1, sizeof *live);
-    struct back_to_back many = {0};
-    if (!live || !single) {
-        free(single);
+    struct phase *phases = calloc(2, sizeof *phases);
+    if (!live || !phases) {
         free(live);
+        free(phases);
         return false;
     }
     live->target = target;
     live->plan = plan;
-    live->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    live->epoll_fd = -1;
     uint64_t from = now_ns();
-    if (!raise_files(plan->streams + OTHER_FILES))
-        fail(live, "too few files may be open: see ulimit -n");
-    bool ok = !live->fans.failed &&
-              fans_open(&live->fans, target, target->world->followed + 1, plan->streams,
-                        live->epoll_fd) &&
-              open_publishers(live) && wait_until(live, all_greeted, "not every stream was opened");
+    bool ok = open_all(live);
     double opening = (double)(now_ns() - from) / 1e9;
-    ok = ok && measure_one_by_one(live, plan->seconds, single) &&
-         measure_back_to_back(live, plan->seconds, &many);
+    ok = ok && publish_one_by_one(live, &phases[0]) && publish_back_to_back(live, &phases[1]);
     if (ok)
-        print(live, opening, single, &many);
+        print(live, opening, &phases[0], &phases[1]);
     else
         fprintf(stderr, "tidings-load: %s\n",
                 live->fans.failed ? live->fans.failed : "streams could not be opened");
     close_all(live);
-    free(single);
+    free(phases);
     return ok;
 }
