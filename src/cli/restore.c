@@ -16,7 +16,7 @@ static const char help[] =
     "  --data DIR     the directory to make: new or empty\n"
     "  --until TIME   as it was at that moment: milliseconds since 1970, or 2026-11-15T12:00:00Z,\n"
     "                 with a fraction of the second if need be; without: everything there is\n"
-    "  --salvage      if the log is damaged, take what comes before the damage\n\n"
+    "  --salvage      if the log is damaged or its end is missing, take what there is\n\n"
     "Exit: 0 done; 1 done, but not everything could be salvaged; 2 usage; 3 failed.\n";
 
 const char *time_text(int64_t time_ms, char text[TIME_BYTES])
