@@ -3,7 +3,9 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void data_path(char path[512], const char *name)
@@ -45,6 +47,25 @@ void spoil(const char *name, off_t at)
     byte ^= 0x40;
     assert_int_equal(pwrite(fd, &byte, 1, at), 1);
     close(fd);
+}
+
+size_t find_text(const char *name, const char *text, off_t *at, size_t most)
+{
+    char path[512];
+    struct stat stat;
+    size_t n = 0;
+    data_path(path, name);
+    int fd = open(path, O_RDONLY);
+    assert_true(fd >= 0 && !fstat(fd, &stat));
+    char *bytes = malloc((size_t)stat.st_size);
+    assert_non_null(bytes);
+    assert_int_equal(read(fd, bytes, (size_t)stat.st_size), stat.st_size);
+    close(fd);
+    const char *end = bytes + stat.st_size, *found = bytes;
+    while (n < most && (found = memmem(found, (size_t)(end - found), text, strlen(text))))
+        at[n++] = found++ - bytes;
+    free(bytes);
+    return n;
 }
 
 static int by_name(const void *a, const void *b)
@@ -94,6 +115,18 @@ void await_bases(uint64_t n)
         usleep(50000);
     }
     fail_msg("no base image in 30 s");
+}
+
+void await_first_segment_gone(void)
+{
+    struct names segments;
+    for (int tries = 0; tries < 600; tries++) {
+        list("log", &segments);
+        if (segments.n && strcmp(segments.at[0], "0000000000000001.log") != 0)
+            return;
+        usleep(50000);
+    }
+    fail_msg("the first segment is still there after 30 s");
 }
 
 void make_bases(unsigned n)

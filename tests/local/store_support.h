@@ -18,6 +18,9 @@ void crash(bool machine);
 /* Flips a bit of a file in the data directory. */
 void spoil(const char *name, off_t at);
 
+/* Where the text is in a file in the data directory, in all at most `most` places; answers how many. */
+size_t find_text(const char *name, const char *text, off_t *at, size_t most);
+
 /* What is in a directory in the data directory, by name. */
 struct names {
     size_t n;
@@ -32,6 +35,9 @@ void edit_large(uint64_t post, unsigned variant);
 
 /* Until the keeper has made so many base images. */
 void await_bases(uint64_t n);
+
+/* Until it has removed the beginning of the log, which nobody needs when all is old: the clock stands still long ago. */
+void await_first_segment_gone(void);
 
 /* Makes so many, one a post, with small segments. */
 void make_bases(unsigned n);

@@ -67,6 +67,9 @@ void keeper_stop(struct store *store);
 uint64_t keeper_choose(const struct base *bases, size_t n, int64_t now_ms, int64_t keep_ms,
                        bool *keep);
 
+/* How many of the log's segments, by their first records, hold nothing behind that record. */
+size_t keeper_spare(const uint64_t *firsts, size_t n, uint64_t needed);
+
 /* What it has to say of itself in tidings_stats. */
 void store_stats(struct store *store, struct tidings_stats *stats);
 
