@@ -1024,7 +1024,7 @@ struct tidings_restore {
     const char *from;
     const char *dir;  /* new or empty */
     int64_t until_ms; /* what was acknowledged by then, and nothing begun later; 0: everything */
-    bool salvage;     /* if the log is damaged, take what comes before the damage */
+    bool salvage;     /* if the log is damaged or its end missing, take what there is */
     struct tidings_progress progress;
     uint64_t batch;  /* out: the newest in it */
     int64_t time_ms; /* out: and its time */

@@ -56,7 +56,7 @@ static const struct cli_option options[] = {
      .help = "as it was at that moment: milliseconds since 1970, or 2026-11-15T12:00:00Z, with a "
              "fraction of the second if need be; without: everything there is"},
     {"salvage", OPTION_FLAG, NULL, offsetof(struct tidings_restore, salvage),
-     .help = "if the log is damaged, take what comes before the damage"},
+     .help = "if the log is damaged or its end is missing, take what there is"},
 };
 
 static int restore_now(struct tidings_restore *restore)

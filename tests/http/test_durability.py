@@ -132,6 +132,27 @@ def test_a_running_servers_directory_is_a_source_and_no_target(make_server, tmp_
     assert serve_from(data, make_server).user(ann.id).check_adds_up() == 1
 
 
+def test_a_backup_that_lost_its_end_is_refused_and_can_be_salvaged(make_server, tmp_path):
+    server = make_server()
+    ann, bob = server.users(2)
+    ann.follow(bob)
+    for _ in range(20):
+        bob.publish()
+    backup = tmp_path / "backup"
+    assert tidings("backup", str(backup), "--data", server.data).returncode == 0
+    segment, = (backup / "log").iterdir()
+    os.truncate(segment, segment.stat().st_size // 2)
+    for arguments in (("restore", backup, "--data", tmp_path / "r1"), ("verify", "--data", backup)):
+        done = tidings(*map(str, arguments))
+        assert done.returncode == 3 and f"{segment.name} of the backup has " in done.stderr, done
+    with pytest.raises(AssertionError, match="of the backup has"):
+        Server(data=str(backup)).start()
+    done = tidings("restore", str(backup), "--data", str(tmp_path / "r2"), "--salvage")
+    assert done.returncode == 1 and "what comes later is lost: the end of the log is missing" in done.stdout, done
+    copy = serve_from(tmp_path / "r2", make_server)
+    assert 1 <= copy.user(ann.id).check_adds_up() < 20
+
+
 def test_the_log_in_words(make_server):
     server = make_server()
     ann, bob = server.users(2)

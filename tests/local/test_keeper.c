@@ -25,6 +25,9 @@ static void make_one(struct shelf *shelf, uint64_t hour)
     assert_true(shelf->n < BASES_MOST);
     shelf->bases[shelf->n++] = (struct base){.number = hour, .time_ms = (int64_t)hour * HOUR_MS};
     uint64_t needed = keeper_choose(shelf->bases, shelf->n, (int64_t)hour * HOUR_MS, KEEP_MS, keep);
+    /* The newest, and the one before, for the day that the newest is damaged. */
+    for (size_t i = shelf->n - (shelf->n > 1 ? 2 : 1); i < shelf->n; i++)
+        assert_true(keep[i]);
     for (size_t i = 0; i < shelf->n; i++)
         if (keep[i])
             shelf->bases[kept++] = shelf->bases[i];
@@ -74,10 +77,30 @@ static void the_log_does_not_grow_for_ever(void **state)
     keep_for_years(24 * 40, 3);
 }
 
+/* By what a segment is: those from its first record up to the next segment's. */
+static void a_segment_goes_when_none_of_its_records_is_needed(void **state)
+{
+    (void)state;
+    enum { SEGMENTS = 5, LONGEST = 4 };
+    for (unsigned shape = 0; shape < 1u << 2 * (SEGMENTS - 1); shape++) {
+        uint64_t firsts[SEGMENTS] = {1};
+        for (unsigned i = 1; i < SEGMENTS; i++)
+            firsts[i] = firsts[i - 1] + 1 + (shape >> 2 * (i - 1)) % LONGEST;
+        for (uint64_t needed = 0; needed <= firsts[SEGMENTS - 1] + 1; needed++) {
+            size_t spare = keeper_spare(firsts, SEGMENTS, needed);
+            assert_true(spare < SEGMENTS); /* the last one is being written */
+            for (size_t i = 0; i + 1 < SEGMENTS; i++)
+                assert_int_equal(i < spare, firsts[i + 1] - 1 <= needed);
+        }
+    }
+    assert_int_equal(keeper_spare(NULL, 0, 7), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_log_does_not_grow_for_ever),
+        cmocka_unit_test(a_segment_goes_when_none_of_its_records_is_needed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,6 +113,7 @@ enum tidings_err tidings_print_log(const char *dir, uint64_t after, bool rows, F
     struct redo_scan scan = {.dir = log_dir,
                              .id = state.id,
                              .after = before_first(log_dir, after),
+                             .reaches = dir_is_empty(log_dir) ? 0 : state.reaches,
                              .visit = print_record,
                              .ctx = &printing};
     enum tidings_err err = redo_scan(&scan);

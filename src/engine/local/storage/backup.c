@@ -71,20 +71,11 @@ static enum tidings_err make_place(const char *dir, struct place *to, int *lock,
     return err;
 }
 
-static enum tidings_err copy_seal_key(const char *from, const char *to)
-{
-    char old[PATH_BYTES], copy[PATH_BYTES];
-    struct stat stat;
-    if (!path_join(old, from, seal_key) || !path_join(copy, to, seal_key))
-        return TIDINGS_IO;
-    return lstat(old, &stat) ? TIDINGS_OK : file_copy(old, copy, 0, NULL, NULL);
-}
-
 /* Everything in the directory is in place: now it may be used. */
-static enum tidings_err finish_place(const struct place *to, const uint8_t *id,
+static enum tidings_err finish_place(const struct place *to, const uint8_t *id, uint64_t reaches,
                                      const char **message)
 {
-    struct state state = {.boot = NO_BOOT};
+    struct state state = {.boot = NO_BOOT, .reaches = reaches};
     memcpy(state.id, id, sizeof state.id);
     if (dir_sync(to->log_dir) || dir_sync(to->base_dir) || state_write(to->dir, &state))
         return store_fail(file_error(), message, "the target directory cannot be finished", true);
@@ -110,23 +101,44 @@ static enum tidings_err read_state(const char *dir, struct state *state, const c
 
 struct copying {
     const struct place *from, *to;
+    const struct state *state; /* of the source */
     struct tidings_backup *backup;
+    struct manifest manifest;
     struct progress progress;
     uint64_t done;
 };
 
-static enum tidings_err copy_one(struct copying *copying, const char *from_dir, const char *to_dir,
-                                 const char *name, uint64_t n, uint32_t *crc)
+/* A file of the source, by its path in it. If the checksum is known and wrong, there is no copy: CORRUPT. */
+static enum tidings_err copy_one(struct copying *copying, const char *name, uint64_t n,
+                                 const uint32_t *known)
 {
     char from[PATH_BYTES], to[PATH_BYTES];
     struct stat stat;
-    if (!path_join(from, from_dir, name) || !path_join(to, to_dir, name))
+    uint32_t crc = 0;
+    if (!path_join(from, copying->from->dir, name) || !path_join(to, copying->to->dir, name))
         return TIDINGS_IO;
     copying->progress.before = copying->done;
-    enum tidings_err err = file_copy(from, to, n, crc, &copying->progress);
-    if (!err && !lstat(to, &stat))
-        copying->done += (uint64_t)stat.st_size;
-    return err;
+    enum tidings_err err = file_copy(from, to, n, &crc, &copying->progress);
+    if (!err && lstat(to, &stat))
+        err = TIDINGS_IO;
+    if (!err && known && crc != *known) {
+        unlink(to);
+        err = TIDINGS_CORRUPT;
+    }
+    if (err)
+        return err;
+    copying->done += (uint64_t)stat.st_size;
+    manifest_add(&copying->manifest, name, (uint64_t)stat.st_size, crc);
+    return TIDINGS_OK;
+}
+
+static enum tidings_err copy_seal_key(struct copying *copying)
+{
+    char path[PATH_BYTES];
+    struct stat stat;
+    if (!path_join(path, copying->from->dir, seal_key))
+        return TIDINGS_IO;
+    return lstat(path, &stat) ? TIDINGS_OK : copy_one(copying, seal_key, 0, NULL);
 }
 
 /* The newest base image that is whole; *number is where the log has to begin behind. */
@@ -138,13 +150,13 @@ static enum tidings_err copy_base(struct copying *copying, uint64_t *number)
     *number = 0;
     while (!err && n-- && !*number) {
         char name[BASE_NAME_BYTES], path[PATH_BYTES];
-        uint32_t crc = 0;
         base_name(&bases[n], name);
-        err = copy_one(copying, copying->from->base_dir, copying->to->base_dir, name, 0, &crc);
-        if (!err && crc == bases[n].crc)
+        snprintf(path, sizeof path, "snapshots/%s", name);
+        err = copy_one(copying, path, 0, &bases[n].crc);
+        if (!err)
             *number = bases[n].number;
-        else if (path_join(path, copying->to->base_dir, name))
-            unlink(path);
+        else if (err == TIDINGS_CORRUPT)
+            err = TIDINGS_OK; /* an older one, and more of the log */
     }
     free(bases);
     return err;
@@ -158,8 +170,7 @@ static bool go_on(void *ctx, const struct redo_record *record)
 }
 
 /* The log behind the record as far as it goes now, to the end of a whole record: it may be growing. */
-static enum tidings_err copy_log(struct copying *copying, const uint8_t *id, uint64_t number,
-                                 const char **message)
+static enum tidings_err copy_log(struct copying *copying, uint64_t number, const char **message)
 {
     uint64_t *firsts;
     size_t n;
@@ -167,19 +178,19 @@ static enum tidings_err copy_log(struct copying *copying, const uint8_t *id, uin
         return store_fail(TIDINGS_IO, message, "the log cannot be read", true);
     /* Of the last two, one at least has been begun. */
     struct redo_scan scan = {.dir = copying->from->log_dir,
-                             .id = id,
+                             .id = copying->state->id,
                              .after = n ? firsts[n > 1 ? n - 2 : 0] - 1 : 0,
                              .visit = go_on};
     enum tidings_err err = redo_scan(&scan);
     if (err)
         store_fail(err, message, scan.message, false);
     for (size_t i = 0; i < n && !err; i++) {
-        char name[SEGMENT_NAME_BYTES];
+        char name[SEGMENT_NAME_BYTES], path[PATH_BYTES];
         if ((i + 1 < n && firsts[i + 1] <= number + 1) || firsts[i] > scan.end.segment)
             continue;
         segment_name(firsts[i], name);
-        err = copy_one(copying, copying->from->log_dir, copying->to->log_dir, name,
-                       firsts[i] == scan.end.segment ? scan.end.offset : 0, NULL);
+        snprintf(path, sizeof path, "log/%s", name);
+        err = copy_one(copying, path, firsts[i] == scan.end.segment ? scan.end.offset : 0, NULL);
         if (err)
             store_fail(err, message, "the backup cannot be written", true);
     }
@@ -187,12 +198,15 @@ static enum tidings_err copy_log(struct copying *copying, const uint8_t *id, uin
     return err;
 }
 
-/* Reads the log that was copied to its end. */
-static enum tidings_err look_through(struct copying *copying, const uint8_t *id, uint64_t number,
-                                     const char **message)
+/* Reads the log that was copied to its end, which must be where the source's is. */
+static enum tidings_err look_through(struct copying *copying, uint64_t number, const char **message)
 {
-    struct redo_scan scan = {
-        .dir = copying->to->log_dir, .id = id, .after = number, .visit = go_on};
+    uint64_t reaches = copying->state->reaches;
+    struct redo_scan scan = {.dir = copying->to->log_dir,
+                             .id = copying->state->id,
+                             .after = number,
+                             .reaches = reaches > number ? reaches : 0,
+                             .visit = go_on};
     enum tidings_err err = redo_scan(&scan);
     if (err)
         return store_fail(err, message, scan.message, false);
@@ -218,30 +232,40 @@ static uint64_t bytes_in(const char *dir)
     return sum;
 }
 
+static enum tidings_err copy_files(struct copying *copying, const char **message)
+{
+    uint64_t number;
+    enum tidings_err err = copy_base(copying, &number);
+    if (!err)
+        err = copy_seal_key(copying);
+    if (err)
+        return store_fail(err, message, "the backup cannot be written", true);
+    err = copy_log(copying, number, message);
+    if (err)
+        return err;
+    progress_end(&copying->progress);
+    return look_through(copying, number, message);
+}
+
 static enum tidings_err copy_all(const struct place *from, const struct place *to,
                                  const struct state *state, struct tidings_backup *backup,
                                  const char **message)
 {
-    uint64_t number;
     struct copying copying = {
         .from = from,
         .to = to,
+        .state = state,
         .backup = backup,
         .progress = {.to = backup->progress,
                      .what = "copying",
                      .total = bytes_in(from->base_dir) + bytes_in(from->log_dir)},
     };
-    enum tidings_err err = copy_base(&copying, &number);
-    if (!err)
-        err = copy_seal_key(from->dir, to->dir);
-    if (err)
-        return store_fail(err, message, "the backup cannot be written", true);
-    err = copy_log(&copying, state->id, number, message);
-    if (err)
-        return err;
-    progress_end(&copying.progress);
-    err = look_through(&copying, state->id, number, message);
-    return err ? err : finish_place(to, state->id, message);
+    manifest_init(&copying.manifest);
+    enum tidings_err err = copy_files(&copying, message);
+    if (!err && manifest_write(&copying.manifest, to->dir, backup->batch, backup->time_ms))
+        err = store_fail(file_error(), message, "the backup cannot be written", true);
+    manifest_release(&copying.manifest);
+    return err ? err : finish_place(to, state->id, backup->batch, message);
 }
 
 enum tidings_err tidings_backup_dir(const char *dir, struct tidings_backup *backup,
@@ -307,6 +331,27 @@ static enum tidings_err make_base(struct image_job *job, const struct place *to,
     return TIDINGS_OK;
 }
 
+static enum tidings_err restore_seal_key(const char *from, const char *to)
+{
+    char old[PATH_BYTES], copy[PATH_BYTES];
+    struct stat stat;
+    if (!path_join(old, from, seal_key) || !path_join(copy, to, seal_key))
+        return TIDINGS_IO;
+    return lstat(old, &stat) ? TIDINGS_OK : file_copy(old, copy, 0, NULL, NULL);
+}
+
+/* With salvage, what is wrong with the backup is no reason to stop, but to say so. */
+static enum tidings_err check_backup(const struct place *from, struct tidings_restore *restore,
+                                     const char **message)
+{
+    char complaint[COMPLAINT_BYTES] = "";
+    enum tidings_err err = manifest_check(from->dir, restore->progress, complaint);
+    snprintf(restore->lost, sizeof restore->lost, "%s", complaint);
+    if (err == TIDINGS_CORRUPT && restore->salvage)
+        return TIDINGS_OK;
+    return err ? store_fail(err, message, complaint, false) : TIDINGS_OK;
+}
+
 /* The data as they were, in their place; *restore says what they are. */
 static enum tidings_err restore_to(const struct place *from, const struct place *to,
                                    struct state *state, struct tidings_restore *restore,
@@ -323,20 +368,22 @@ static enum tidings_err restore_to(const struct place *from, const struct place 
         .map_bytes = SIZE_MAX / 4,
         .number = UINT64_MAX,
         .time_ms = restore->until_ms ? restore->until_ms : INT64_MAX,
+        .reaches = state->reaches,
         .for_good = true,
         .salvage = restore->salvage,
         .progress = restore->progress,
     };
     enum tidings_err err = make_base(&job, to, message);
-    if (!err && copy_seal_key(from->dir, to->dir))
+    if (!err && restore_seal_key(from->dir, to->dir))
         err = store_fail(file_error(), message, "seal.key cannot be copied", true);
     restore->batch = job.made.number;
     restore->time_ms = job.made.time_ms;
-    snprintf(restore->lost, sizeof restore->lost, "%s", job.message);
+    if (job.message[0])
+        snprintf(restore->lost, sizeof restore->lost, "%s", job.message);
     /* From here on it has a history of its own. */
     if (!err && getrandom(state->id, sizeof state->id, 0) != sizeof state->id)
         err = store_fail(TIDINGS_IO, message, "no random numbers", true);
-    return err ? err : finish_place(to, state->id, message);
+    return err ? err : finish_place(to, state->id, job.made.number, message);
 }
 
 enum tidings_err tidings_restore(struct tidings_restore *restore, const char **message)
@@ -348,6 +395,8 @@ enum tidings_err tidings_restore(struct tidings_restore *restore, const char **m
         return store_fail(TIDINGS_INVALID, message, "the path of the source is too long", false);
     int held = store_hold(from.log_dir);
     enum tidings_err err = read_state(from.dir, &state, message);
+    if (!err)
+        err = check_backup(&from, restore, message);
     if (!err)
         err = check_moment(&from, restore->until_ms ? restore->until_ms : INT64_MAX, message);
     if (!err)

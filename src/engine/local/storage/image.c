@@ -85,8 +85,9 @@ static enum tidings_err copy_base(const struct image_job *job, const struct base
     return !err && crc != base->crc ? TIDINGS_CORRUPT : err;
 }
 
-/* The newest that is old enough and whole; *base is zeros if there is none. */
-static enum tidings_err begin_with_base(const struct image_job *job, struct base *base)
+/* The newest that is old enough and whole; *base is zeros if there is none. One that is not whole still says how far
+ * the data go. */
+static enum tidings_err begin_with_base(struct image_job *job, struct base *base)
 {
     struct base *bases;
     size_t n;
@@ -101,8 +102,10 @@ static enum tidings_err begin_with_base(const struct image_job *job, struct base
             break;
         }
         unlink(job->path);
-        if (err == TIDINGS_CORRUPT)
+        if (err == TIDINGS_CORRUPT) {
             err = TIDINGS_OK; /* an older one, and more of the log */
+            job->reaches = bases[n].number > job->reaches ? bases[n].number : job->reaches;
+        }
     }
     free(bases);
     return err;
@@ -194,8 +197,12 @@ enum tidings_err image_replay(struct kv *kv, struct image_job *job)
         .time_ms = job->made.time_ms,
         .progress = {.to = job->progress, .what = "replaying the log"},
     };
-    struct redo_scan scan = {
-        .dir = job->log_dir, .id = job->id, .visit = replay_record, .ctx = &replay};
+    /* What a base image holds needs no log. */
+    struct redo_scan scan = {.dir = job->log_dir,
+                             .id = job->id,
+                             .reaches = job->reaches > job->made.number ? job->reaches : 0,
+                             .visit = replay_record,
+                             .ctx = &replay};
     replay.progress.total = job->progress.tell ? log_bytes(job->log_dir) : 0;
     enum tidings_err err;
     do { /* once more, from what was committed on, if all it lacks is a larger map */

@@ -35,6 +35,7 @@ struct image_job {
     size_t map_bytes;  /* what it may grow to */
     uint64_t number;   /* not beyond this batch */
     int64_t time_ms;   /* not beyond this time */
+    uint64_t reaches;  /* the data are known to go to this batch: less is damage */
     bool for_good;     /* a base image: synced, with its checksum */
     bool salvage;      /* a damaged log is used up to the damage */
     struct tidings_progress progress;

@@ -131,13 +131,23 @@ static uint64_t remove_bases(const struct store *store, int64_t now_ms, int64_t 
     return needed;
 }
 
+/* A segment ends where the next one begins; where the last one ends nobody knows. */
+size_t keeper_spare(const uint64_t *firsts, size_t n, uint64_t needed)
+{
+    size_t spare = 0;
+    while (spare + 1 < n && firsts[spare + 1] <= needed + 1)
+        spare++;
+    return spare;
+}
+
 static void remove_segments(const struct store *store, uint64_t needed)
 {
     uint64_t *firsts;
     size_t n;
     if (redo_segments(store->log_dir, &firsts, &n))
         return;
-    for (size_t i = 0; i + 1 < n && firsts[i + 1] <= needed + 1; i++) {
+    size_t spare = keeper_spare(firsts, n, needed);
+    for (size_t i = 0; i < spare; i++) {
         char name[SEGMENT_NAME_BYTES];
         segment_name(firsts[i], name);
         remove_file(store->log_dir, name);

@@ -69,6 +69,7 @@ struct redo_scan {
     const char *dir;
     const uint8_t *id; /* NULL: of whatever directory */
     uint64_t after;    /* begin with the record behind it */
+    uint64_t reaches;  /* it is known to go to this record: if it ends before, that is damage */
     redo_visit *visit;
     void *ctx;
     struct redo_end end; /* out: as far as it could be read */

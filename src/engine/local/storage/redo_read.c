@@ -303,6 +303,17 @@ static enum tidings_err missing(struct redo_scan *scan, uint64_t from, uint64_t 
     return TIDINGS_CORRUPT;
 }
 
+/* A segment that was cut off between two records, or lost, looks like a shorter log that is whole. */
+static enum tidings_err check_end(struct redo_scan *scan)
+{
+    if (scan->end.number >= scan->reaches)
+        return TIDINGS_OK;
+    snprintf(scan->message, sizeof scan->message,
+             "the end of the log is missing: records %" PRIu64 " to %" PRIu64, scan->end.number + 1,
+             scan->reaches);
+    return TIDINGS_CORRUPT;
+}
+
 static enum tidings_err scan_segments(struct redo_scan *scan, struct watch *watch,
                                       const uint64_t *firsts, size_t n)
 {
@@ -335,6 +346,8 @@ enum tidings_err redo_scan(struct redo_scan *scan)
     scan->visit = watched;
     scan->ctx = &watch;
     err = scan_segments(scan, &watch, firsts, n);
+    if (!err && !watch.stopped)
+        err = check_end(scan);
     scan->visit = watch.visit;
     scan->ctx = watch.ctx;
     free(firsts);

@@ -67,7 +67,12 @@ static enum tidings_err parse(char *text, struct state *state)
     memcpy(state->boot, boot, strlen(boot) + 1);
     state->is_clean = strcmp(clean, "no") != 0;
     state->number = 0;
-    return !state->is_clean || get_number(clean, &state->number) ? TIDINGS_OK : TIDINGS_CORRUPT;
+    if (state->is_clean && !get_number(clean, &state->number))
+        return TIDINGS_CORRUPT;
+    /* Without this line, as it was once written, a proper end says the same. */
+    const char *log = take_line(&text, "log");
+    state->reaches = state->number;
+    return !log || get_number(log, &state->reaches) ? TIDINGS_OK : TIDINGS_CORRUPT;
 }
 
 enum tidings_err state_read(const char *dir, struct state *state, bool *found)
@@ -98,6 +103,7 @@ enum tidings_err state_write(const char *dir, const struct state *state)
         n += snprintf(text + n, sizeof text - (size_t)n, "%" PRIu64 "\n", state->number);
     else
         n += snprintf(text + n, sizeof text - (size_t)n, "no\n");
+    n += snprintf(text + n, sizeof text - (size_t)n, "log %" PRIu64 "\n", state->reaches);
     return file_replace(dir, "state", text, (size_t)n);
 }
 

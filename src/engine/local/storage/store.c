@@ -134,7 +134,7 @@ static enum tidings_err find_state(struct store *store, const char *data, struct
 /* ---- The image ------------------------------------------------------------------------------ */
 
 static struct image_job job_of(const struct store_options *options, struct store *store,
-                               const char *path)
+                               const char *path, uint64_t reaches)
 {
     return (struct image_job){
         .log_dir = store->log_dir,
@@ -144,6 +144,7 @@ static struct image_job job_of(const struct store_options *options, struct store
         .map_bytes = (size_t)store->settings.map_mb << 20,
         .number = UINT64_MAX,
         .time_ms = INT64_MAX,
+        .reaches = reaches,
         .progress = options->progress,
     };
 }
@@ -157,12 +158,13 @@ static enum tidings_err say(const struct image_job *job, enum tidings_err err, c
 
 /* A new data.mdb from the newest base image and the log. */
 static enum tidings_err make_image(const struct store_options *options, struct store *store,
-                                   const char *data, struct redo_end *end, const char **message)
+                                   const char *data, uint64_t reaches, struct redo_end *end,
+                                   const char **message)
 {
     char fresh[PATH_BYTES];
     if (!path_join(fresh, store->dir, "data.mdb.new"))
         return TIDINGS_INVALID;
-    struct image_job job = job_of(options, store, fresh);
+    struct image_job job = job_of(options, store, fresh, reaches);
     enum tidings_err err = image_make(&job);
     *end = job.end;
     end->time_ms = job.made.time_ms;
@@ -187,23 +189,16 @@ static enum tidings_err open_image(const struct store_options *options, struct s
     return kv_open(&kv, &store->kv, message);
 }
 
-/* The rest of the log onto a data.mdb that is trusted. */
+/* The rest of the log onto a data.mdb that is trusted. What that one holds must be in the log: nobody could recover
+ * it. */
 static enum tidings_err catch_up(const struct store_options *options, struct store *store,
-                                 struct redo_end *end, const char **message)
+                                 uint64_t reaches, struct redo_end *end, const char **message)
 {
-    struct image_job job = job_of(options, store, NULL);
     uint64_t before = kv_applied(store->kv);
+    struct image_job job = job_of(options, store, NULL, before > reaches ? before : reaches);
     enum tidings_err err = image_replay(store->kv, &job);
     *end = job.end;
-    if (err)
-        return say(&job, err, message);
-    if (end->number >= before)
-        return TIDINGS_OK;
-    snprintf(job.message, sizeof job.message,
-             "the log ends with record %" PRIu64 ", but data.mdb goes to %" PRIu64
-             ": the end of the log is missing",
-             end->number, before);
-    return say(&job, TIDINGS_CORRUPT, message);
+    return err ? say(&job, err, message) : TIDINGS_OK;
 }
 
 /* Whether data.mdb holds what was written to it: this run of the machine wrote it, or it was closed in order. */
@@ -238,7 +233,7 @@ static enum tidings_err use_image(const struct store_options *options, struct st
                                   const struct state *state, const char *data, struct redo_end *end,
                                   const char **message)
 {
-    struct state running = {.is_clean = false};
+    struct state running = {.reaches = state->reaches};
     enum tidings_err err = TIDINGS_OK;
     memcpy(running.id, state->id, sizeof running.id);
     state_boot(running.boot);
@@ -247,14 +242,14 @@ static enum tidings_err use_image(const struct store_options *options, struct st
     if (err)
         return err;
     if (store->kv)
-        return catch_up(options, store, end, message);
+        return catch_up(options, store, state->reaches, end, message);
     /* Until the new one is in its place, nothing may say that the old one is good. */
-    struct state nothing = {.boot = NO_BOOT};
+    struct state nothing = {.boot = NO_BOOT, .reaches = state->reaches};
     memcpy(nothing.id, state->id, sizeof nothing.id);
     if (state_write(store->dir, &nothing))
         err = fail_with(file_error(), message, "the file `state` cannot be written");
     if (!err)
-        err = make_image(options, store, data, end, message);
+        err = make_image(options, store, data, state->reaches, end, message);
     if (!err && state_write(store->dir, &running))
         err = fail_with(file_error(), message, "the file `state` cannot be written");
     return err ? err : open_image(options, store, data, message);
@@ -280,6 +275,15 @@ static enum tidings_err open_log(const struct store_options *options, struct sto
     return err;
 }
 
+/* Before anything in it is changed. */
+static enum tidings_err check_backup(const struct store_options *options, const struct store *store,
+                                     const char **message)
+{
+    char complaint[COMPLAINT_BYTES];
+    enum tidings_err err = manifest_check(store->dir, options->progress, complaint);
+    return err ? fail(err, message, complaint) : TIDINGS_OK;
+}
+
 static enum tidings_err open_parts(const struct store_options *options, struct store *store,
                                    const char **message)
 {
@@ -292,12 +296,17 @@ static enum tidings_err open_parts(const struct store_options *options, struct s
     enum tidings_err err = find_state(store, data, &state, message);
     if (err)
         return err;
+    err = check_backup(options, store, message);
+    if (err)
+        return err;
     memcpy(store->id, state.id, sizeof store->id);
     if (dir_make(store->log_dir) || dir_make(store->base_dir))
         return fail_with(file_error(), message, "the data directory cannot be filled");
     err = use_image(options, store, &state, data, &end, message);
     if (!err)
         err = open_log(options, store, &end, state.is_clean, message);
+    if (!err && manifest_remove(store->dir))
+        err = fail_with(file_error(), message, "the file `backup` cannot be removed");
     if (!err && !keeper_start(store))
         err = TIDINGS_NO_MEMORY;
     return err;
@@ -333,7 +342,8 @@ void store_close(struct store *store)
 {
     if (!store)
         return;
-    struct state state = {.boot = NO_BOOT, .is_clean = true, .number = kv_applied(store->kv)};
+    uint64_t newest = kv_applied(store->kv);
+    struct state state = {.boot = NO_BOOT, .is_clean = true, .number = newest, .reaches = newest};
     memcpy(state.id, store->id, sizeof state.id);
     keeper_stop(store);
     bool clean = !redo_close(store->redo) && kv_settle(store->kv);

@@ -8,13 +8,17 @@
  *     data.mdb    the image in use: trusted after a clean end, or a crash of the process alone
  *     log/        the redo log
  *     snapshots/  base images
+ *     backup      in a backup that was not opened yet: what it consists of
  */
 #ifndef LOCAL_STORE_H
 #define LOCAL_STORE_H
 
 #include <pthread.h>
 
+#include "base/buf.h"
 #include "engine/local/storage/image.h"
+
+enum { COMPLAINT_BYTES = 256 };
 
 struct store_options {
     const char *dir;
@@ -63,6 +67,9 @@ void keeper_stop(struct store *store);
 uint64_t keeper_choose(const struct base *bases, size_t n, int64_t now_ms, int64_t keep_ms,
                        bool *keep);
 
+/* How many of the log's segments, by their first records, hold nothing behind that record. */
+size_t keeper_spare(const uint64_t *firsts, size_t n, uint64_t needed);
+
 /* What it has to say of itself in tidings_stats. */
 void store_stats(struct store *store, struct tidings_stats *stats);
 
@@ -77,6 +84,7 @@ struct state {
     char boot[BOOT_BYTES]; /* under which data.mdb was last written, or NO_BOOT */
     bool is_clean;         /* it ended in order, with this batch */
     uint64_t number;
+    uint64_t reaches; /* base images and log are known to go to this batch; 0: nothing is known */
 };
 
 /* *found is false if there is none. VERSION if it is of another format, CORRUPT if it is not one. */
@@ -85,6 +93,29 @@ enum tidings_err state_write(const char *dir, const struct state *state);
 
 /* The name of this run of the machine; NO_BOOT if it cannot be known. */
 void state_boot(char boot[BOOT_BYTES]);
+
+/* ---- manifest.c: what a backup consists of, so that it cannot lose some of it unnoticed --------- */
+
+struct manifest {
+    struct buf lines;
+};
+
+void manifest_init(struct manifest *manifest);
+void manifest_release(struct manifest *manifest);
+
+/* A file, by its path in the backup. */
+void manifest_add(struct manifest *manifest, const char *name, uint64_t bytes, uint32_t crc);
+
+/* Writes it into the backup, which goes to this batch. */
+enum tidings_err manifest_write(struct manifest *manifest, const char *dir, uint64_t number,
+                                int64_t time_ms);
+
+/* OK if the files are those of the manifest, or there is none; CORRUPT, with the first complaint, if they are not. */
+enum tidings_err manifest_check(const char *dir, struct tidings_progress progress,
+                                char complaint[COMPLAINT_BYTES]);
+
+/* From now on the directory is no backup any more, but one that is written to. */
+enum tidings_err manifest_remove(const char *dir);
 
 /* ---- Locks: held by a descriptor, and gone with the process ------------------------------------ */
 
