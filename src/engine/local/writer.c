@@ -20,15 +20,24 @@ enum { SWEEP_LEAST = 64, IDLE_SWEEP_MS = 1000, BATCH_BYTES = 16 << 20, BUSY_RETR
 
 /* ---- The queue ------------------------------------------------------------------------------ */
 
+/* Why a call cannot be queued; OK if it can. */
+static enum tidings_err refuse(struct writer *writer, size_t queue_max)
+{
+    if (writer->stopping)
+        return TIDINGS_CLOSED;
+    if (writer->waiting < queue_max)
+        return TIDINGS_OK;
+    writer->stats.refused_busy++;
+    return TIDINGS_BUSY;
+}
+
+/* A call that is queued is the writer's from then on. */
 void writer_submit(struct local *local, struct tidings_call *call)
 {
     struct writer *writer = &local->writer;
     pthread_mutex_lock(&writer->mutex);
-    bool refused = writer->stopping || writer->waiting >= local->settings.queue_max;
-    call->err = writer->stopping ? TIDINGS_CLOSED : TIDINGS_BUSY;
-    writer->stats.refused_busy += refused && !writer->stopping;
-    if (!refused) {
-        call->err = TIDINGS_OK;
+    enum tidings_err err = refuse(writer, local->settings.queue_max);
+    if (!err) {
         if (writer->last)
             writer->last->next = call;
         else
@@ -38,10 +47,12 @@ void writer_submit(struct local *local, struct tidings_call *call)
             pthread_cond_signal(&writer->wanted);
     }
     pthread_mutex_unlock(&writer->mutex);
-    if (call->err == TIDINGS_BUSY)
+    if (!err)
+        return;
+    call->err = err;
+    if (err == TIDINGS_BUSY)
         call->answer->retry_after_ms = BUSY_RETRY_MS;
-    if (refused)
-        call->done(call);
+    call->done(call);
 }
 
 /* Waits for work. True with a batch, empty after a time of idleness; false when it is time to stop.
