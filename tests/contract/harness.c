@@ -139,12 +139,14 @@ static void one_done(struct tidings_call *call)
     pthread_mutex_unlock(&crowd->mutex);
 }
 
-static void submit_some(const struct tidings_op *ops, size_t n, struct tidings_call *calls)
+/* Each has an answer of its own, which is the engine's until the call is finished. */
+static void submit_some(const struct tidings_op *ops, size_t n, struct tidings_call *calls,
+                        struct tidings_answer *answers)
 {
     struct crowd crowd = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, n};
     for (size_t i = 0; i < n; i++) {
         calls[i] = (struct tidings_call){
-            .op = &ops[i], .answer = &answer, .done = one_done, .ctx = &crowd};
+            .op = &ops[i], .answer = &answers[i], .done = one_done, .ctx = &crowd};
         tidings_submit(engine, &calls[i]);
     }
     pthread_mutex_lock(&crowd.mutex);
@@ -159,8 +161,13 @@ void must_all(const struct tidings_op *ops, size_t n)
 {
     enum { AT_ONCE = 1000 };
     static struct tidings_call calls[AT_ONCE];
+    static struct tidings_answer answers[AT_ONCE];
+    for (size_t i = 0; i < AT_ONCE; i++)
+        tidings_answer_init(&answers[i]);
     for (size_t i = 0; i < n; i += AT_ONCE)
-        submit_some(ops + i, n - i < AT_ONCE ? n - i : AT_ONCE, calls);
+        submit_some(ops + i, n - i < AT_ONCE ? n - i : AT_ONCE, calls, answers);
+    for (size_t i = 0; i < AT_ONCE; i++)
+        tidings_answer_release(&answers[i]);
 }
 
 struct tidings_text text_of(const char *s)

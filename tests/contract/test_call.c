@@ -40,19 +40,23 @@ static void closing_completes_what_was_submitted(void **state)
     (void)state;
     enum { CALLS = 500 };
     static struct tidings_call calls[CALLS];
+    static struct tidings_answer answers[CALLS];
     _Atomic unsigned done = 0;
     struct tidings_op op = {.kind = TIDINGS_OP_PUBLISH,
                             .user_id = ANN,
                             .u.publish = {TIDINGS_NOTE, text_of("t"), {NULL, 0}}};
     for (size_t i = 0; i < CALLS; i++) {
-        calls[i] =
-            (struct tidings_call){.op = &op, .answer = &answer, .done = count_done, .ctx = &done};
+        tidings_answer_init(&answers[i]);
+        calls[i] = (struct tidings_call){
+            .op = &op, .answer = &answers[i], .done = count_done, .ctx = &done};
         tidings_submit(engine, &calls[i]);
     }
     close_engine();
     assert_int_equal(atomic_load(&done), CALLS);
-    for (size_t i = 0; i < CALLS; i++)
+    for (size_t i = 0; i < CALLS; i++) {
         assert_int_equal(calls[i].err, TIDINGS_OK);
+        tidings_answer_release(&answers[i]);
+    }
     open_engine();
     must((struct tidings_op){.kind = TIDINGS_OP_COUNTERS, .user_id = ANN, .u.user.user_id = ANN});
     assert_int_equal(answer.u.counters.posts, CALLS);
@@ -75,6 +79,7 @@ static void a_full_queue_is_busy_and_says_so_at_once(void **state)
     (void)state;
     struct tidings_op op = {.kind = TIDINGS_OP_HISTORY_CLEAR, .user_id = ANN};
     struct tidings_call held, calls[3];
+    struct tidings_answer answers[4];
     struct gate gate;
     _Atomic unsigned done = 0;
     close_engine();
@@ -82,23 +87,28 @@ static void a_full_queue_is_busy_and_says_so_at_once(void **state)
     open_engine();
     sem_init(&gate.reached, 0, 0);
     sem_init(&gate.opened, 0, 0);
-    held = (struct tidings_call){.op = &op, .answer = &answer, .done = wait_at_gate, .ctx = &gate};
+    for (size_t i = 0; i < 4; i++)
+        tidings_answer_init(&answers[i]);
+    held =
+        (struct tidings_call){.op = &op, .answer = &answers[3], .done = wait_at_gate, .ctx = &gate};
     tidings_submit(engine, &held);
     sem_wait(&gate.reached);
     for (size_t i = 0; i < 3; i++) {
-        calls[i] =
-            (struct tidings_call){.op = &op, .answer = &answer, .done = count_done, .ctx = &done};
+        calls[i] = (struct tidings_call){
+            .op = &op, .answer = &answers[i], .done = count_done, .ctx = &done};
         tidings_submit(engine, &calls[i]);
     }
     assert_int_equal(atomic_load(&done), 1); /* the third, refused at once */
     assert_int_equal(tidings_finish(engine, &calls[2]), TIDINGS_BUSY);
-    assert_true(answer.retry_after_ms > 0);
+    assert_true(answers[2].retry_after_ms > 0);
     assert_int_equal(badge(BOB), 0); /* reading does not wait */
     sem_post(&gate.opened);
     close_engine();
     assert_int_equal(atomic_load(&done), 3);
     assert_int_equal(calls[0].err, TIDINGS_OK);
     assert_int_equal(calls[1].err, TIDINGS_OK);
+    for (size_t i = 0; i < 4; i++)
+        tidings_answer_release(&answers[i]);
     sem_destroy(&gate.reached);
     sem_destroy(&gate.opened);
 }
