@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What operators and tools ask: health, metrics, the document of the API, status. */
+/* What operators and tools ask: health, metrics, status. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/embedded.h"
 #include "api/handlers.h"
 #include "api/internal.h"
 #include "base/log.h"
@@ -49,16 +48,6 @@ void run_metrics(struct exchange *ex)
     metrics_print(ex->api, &page);
     exchange_respond(ex, 200, "text/plain; version=0.0.4; charset=utf-8", page.data, page.len);
     buf_release(&page);
-}
-
-void run_openapi(struct exchange *ex)
-{
-    exchange_respond(ex, 200, "application/json", embedded_openapi, embedded_openapi_size);
-}
-
-void run_docs(struct exchange *ex)
-{
-    exchange_respond(ex, 200, "text/html; charset=utf-8", embedded_docs, embedded_docs_size);
 }
 
 void run_status(struct exchange *ex)
