@@ -36,9 +36,9 @@ struct api_loop *exchange_loop(const struct exchange *ex)
 
 /* ---- Responding ----------------------------------------------------------------------------- */
 
-/* Headers that follow from the status and the kind of content. */
-static size_t answer_fields(const struct exchange *ex, int status, const char *content_type,
-                            struct http_field *fields, char number[NUMBER_TEXT])
+/* Headers that follow from the status. */
+static size_t answer_fields(const struct exchange *ex, int status, struct http_field *fields,
+                            char number[NUMBER_TEXT])
 {
     size_t n = 0;
     int64_t wait_ms = ex->answer.retry_after_ms;
@@ -50,11 +50,6 @@ static size_t answer_fields(const struct exchange *ex, int status, const char *c
         snprintf(number, NUMBER_TEXT, "%lld", wait_ms > 0 ? (long long)(wait_ms + 999) / 1000 : 1);
         fields[n++] = (struct http_field){"Retry-After", number};
     }
-    if (content_type && !strncmp(content_type, "text/html", 9))
-        fields[n++] = (struct http_field){
-            "Content-Security-Policy",
-            "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-            "form-action 'none'; frame-ancestors 'none'"};
     fields[n++] = (struct http_field){"X-Content-Type-Options", "nosniff"};
     fields[n++] = (struct http_field){"Cache-Control", "no-store"};
     return n;
@@ -83,7 +78,7 @@ void exchange_respond(struct exchange *ex, int status, const char *content_type,
         .status = status,
         .content_type = n ? content_type : NULL,
         .fields = fields,
-        .n_fields = answer_fields(ex, status, content_type, fields, number),
+        .n_fields = answer_fields(ex, status, fields, number),
         .body = body,
         .body_len = n,
     };

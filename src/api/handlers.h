@@ -84,11 +84,10 @@ prepare_fn prepare_webhooks, prepare_webhook, prepare_webhook_set, prepare_webho
     prepare_webhook_retry;
 render_fn render_webhooks, render_webhook;
 
-/* console.c */
-run_fn run_console, run_asset;
+/* files.c */
+run_fn run_openapi, run_docs, run_console, run_asset;
 
 /* system.c */
-run_fn run_healthz, run_readyz, run_metrics, run_openapi, run_docs, run_status, run_verify,
-    run_backup;
+run_fn run_healthz, run_readyz, run_metrics, run_status, run_verify, run_backup;
 
 #endif

@@ -155,11 +155,11 @@ static void print_tokens(struct api *api, struct buf *to)
     }
 }
 
-/* What is open now goes up and down; everything else only up. */
+/* What is open or waits now goes up and down; everything else only up. */
 static void print_http_counter(struct buf *to, const char *name, const char *help, uint64_t value)
 {
     char full[64];
-    bool gauge = !strcmp(name, "open") || !strcmp(name, "streams_open");
+    bool gauge = !strcmp(name, "open") || !strcmp(name, "streams_open") || !strcmp(name, "unsent");
     snprintf(full, sizeof full, "http_%s%s", name, gauge ? "" : "_total");
     single(to, full, gauge ? "gauge" : "counter", help, value);
 }
@@ -171,7 +171,8 @@ static void print_http(struct api *api, struct buf *to)
 #define X(name, help) print_http_counter(to, #name, help, counters.name);
     HTTP_COUNTERS(X)
 #undef X
-    head(to, "http_cut_total", "counter", "Connections cut because something took too long.");
+    head(to, "http_cut_total", "counter",
+         "Connections cut because something took too long or too much.");
 #define X(name, label)                                                         \
     buf_printf(to, "tidings_http_cut_total{what=\"%s\"} %" PRIu64 "\n", label, \
                counters.cut[HTTP_CUT_##name]);

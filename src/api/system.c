@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What operators and tools ask: health, metrics, the document of the API, status. */
+/* What operators and tools ask: health, metrics, status. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/embedded.h"
 #include "api/handlers.h"
 #include "api/internal.h"
 #include "base/log.h"
@@ -59,16 +58,6 @@ void run_metrics(struct exchange *ex)
     ex->claims.role = JWT_ROLE_SERVICE;
     ex->op.kind = TIDINGS_OP_WEBHOOKS;
     exchange_submit(ex);
-}
-
-void run_openapi(struct exchange *ex)
-{
-    exchange_respond(ex, 200, "application/json", embedded_openapi, embedded_openapi_size);
-}
-
-void run_docs(struct exchange *ex)
-{
-    exchange_respond(ex, 200, "text/html; charset=utf-8", embedded_docs, embedded_docs_size);
 }
 
 void run_status(struct exchange *ex)

@@ -8,7 +8,8 @@
  *
  * Requests under way stand in a queue (first ... last). The answer of the first goes to `out`; one
  * that is answered before its turn keeps its bytes. While the queue is full, or too much output
- * waits, input that has already come is stashed and the transport reads no more.
+ * waits, or others are to have their turn, input that has already come is stashed and the transport
+ * reads no more.
  *
  * It knows no socket: see internal.h for how the transport drives it.
  */
@@ -17,7 +18,7 @@
 #include <string.h>
 
 /* With more unsent output than this no further request of the connection is begun. */
-enum { OUTPUT_PAUSE = 262144 };
+enum { OUTPUT_PAUSE = 65536 };
 
 void conn_init(struct http_conn *conn, struct http_loop *loop, const struct http_peer *peer)
 {
@@ -47,15 +48,18 @@ void conn_kill(struct http_conn *conn)
     conn_touch(conn);
 }
 
-static size_t pending_output(const struct http_conn *conn)
-{
-    return conn->out.len + conn->unsent;
-}
-
 static bool is_full(const struct http_conn *conn)
 {
-    return conn->in_flight >= conn->loop->config->pipeline_max ||
-           pending_output(conn) > OUTPUT_PAUSE;
+    return conn->in_flight >= conn->loop->config->pipeline_max || conn->resumes_ms ||
+           conn_pending(conn) + conn->queued > OUTPUT_PAUSE;
+}
+
+/* Whether the first of the queue has something for `out`, and `out` may grow. */
+static bool is_ready(const struct http_conn *conn)
+{
+    if (conn->fixed.n)
+        return false;
+    return conn->first ? conn->first->answered || conn->first->stream : conn->owes_continue;
 }
 
 bool conn_wants_input(const struct http_conn *conn)
@@ -63,14 +67,20 @@ bool conn_wants_input(const struct http_conn *conn)
     return !conn->eof && (conn->state == CONN_DEAF || (!is_full(conn) && !conn->stash.len));
 }
 
+bool conn_is_put_off(const struct http_conn *conn)
+{
+    return conn->stash.len && !conn->dead && !is_full(conn);
+}
+
 bool conn_can_resume(const struct http_conn *conn)
 {
-    return conn->stash.len && !is_full(conn) && !conn->dead;
+    return (is_ready(conn) && !conn->dead) ||
+           (conn_is_put_off(conn) && !loop_is_out_of_time(conn->loop));
 }
 
 bool conn_wants_close(const struct http_conn *conn)
 {
-    return conn->finishing && !conn->first && !conn->stream && !pending_output(conn);
+    return conn->finishing && !conn->first && !conn->stream && !conn_pending(conn);
 }
 
 /* ---- The queue of requests ----------------------------------------------------------------- */
@@ -94,6 +104,7 @@ static void drop_queue(struct http_conn *conn, struct http_request *req)
 {
     while (req) {
         struct http_request *next = req->next;
+        conn->queued -= req->out.len;
         drop_request(req);
         conn->in_flight--;
         req = next;
@@ -126,7 +137,8 @@ void conn_release(struct http_conn *conn)
     drop_queue(conn, conn->first);
     if (conn->stream)
         stream_lose(conn->stream);
-    timer_clear(&conn->write_timer);
+    conn->dead = true;
+    conn_recharge(conn);
     if (conn->out.data)
         loop_give_buf(loop, &conn->out);
     if (conn->prev)
@@ -153,7 +165,8 @@ static struct buf *with_memory(struct http_conn *conn, struct buf *out)
 
 struct buf *conn_out(struct http_conn *conn, struct http_request *req)
 {
-    return with_memory(conn, req == conn->first ? &conn->out : &req->out);
+    bool its_turn = req == conn->first && !conn->fixed.n;
+    return with_memory(conn, its_turn ? &conn->out : &req->out);
 }
 
 static void pop_first(struct http_conn *conn)
@@ -183,38 +196,49 @@ static void rest(struct http_conn *conn)
         timer_set(conn->loop, &conn->read_timer, TIMER_IDLE);
 }
 
-/* Sends what the first ones of the queue have ready. */
+/* The first of the queue is answered: its bytes go out, and it with them. */
+static void send_first(struct http_conn *conn)
+{
+    struct http_request *req = conn->first;
+    conn->queued -= req->out.len;
+    if (req->out.data)
+        buf_append(with_memory(conn, &conn->out), req->out.data, req->out.len);
+    conn->fixed = req->fixed;
+    if (req->close)
+        conn_deafen(conn, req);
+    pop_first(conn);
+}
+
+/* Sends what the first ones of the queue have ready, up to fixed bytes: nothing can be put behind
+ * those until they are gone. */
 static void advance(struct http_conn *conn)
 {
-    while (conn->first && conn->first->answered) {
-        struct http_request *req = conn->first;
-        if (req->out.data)
-            buf_append(with_memory(conn, &conn->out), req->out.data, req->out.len);
-        if (req->close)
-            conn_deafen(conn, req);
-        pop_first(conn);
+    while (is_ready(conn)) {
+        if (!conn->first)
+            send_continue(conn);
+        else if (conn->first->answered)
+            send_first(conn);
+        else
+            stream_promote(conn, conn->first);
     }
-    if (conn->first && conn->first->stream)
-        stream_promote(conn, conn->first);
-    if (!conn->first && conn->owes_continue)
-        send_continue(conn);
     rest(conn);
 }
 
 void conn_answered(struct http_conn *conn, struct http_request *req)
 {
-    size_t waiting = pending_output(conn);
     bool failed = req->out.failed;
     req->answered = true;
-    for (struct http_request *other = conn->first; other; other = other->next)
-        waiting += other->out.len;
+    conn->queued += req->out.len;
     if (req == conn->first)
         advance(conn);
     /* Output over its limit, or no memory for it: half an answer is of no use to anybody. */
+    size_t waiting = conn->out.len + conn->queued + conn->kept;
     if (failed || conn->out.failed || waiting > conn->loop->config->output_max) {
         count(&conn->loop->counters.over_output, 1);
+        conn->reset = true;
         conn_kill(conn);
     }
+    conn_recharge(conn);
     conn_touch(conn);
 }
 
@@ -275,7 +299,7 @@ static void head_complete(struct http_conn *conn, bool more_came)
     timer_set(conn->loop, &conn->read_timer, TIMER_BODY);
     if (req->head.expects_continue && !more_came) {
         conn->owes_continue = true;
-        if (!conn->first)
+        if (is_ready(conn))
             send_continue(conn);
     }
 }
@@ -372,8 +396,14 @@ static size_t take_some(struct http_conn *conn, const char *bytes, size_t n)
 static size_t take_all(struct http_conn *conn, const char *bytes, size_t n)
 {
     size_t used = 0;
-    while (used < n && !conn->dead && !(conn->state == CONN_IDLE && is_full(conn)))
+    while (used < n && !conn->dead) {
+        if (conn->state == CONN_IDLE && (is_full(conn) || loop_is_out_of_time(conn->loop)))
+            break;
         used += take_some(conn, bytes + used, n - used);
+    }
+    /* Only who asks for more without waiting for answers is held up by a refusal. */
+    if (used == n)
+        conn->resumes_ms = 0;
     return conn->dead ? n : used;
 }
 
@@ -395,7 +425,9 @@ void conn_settle(struct http_conn *conn)
 {
     if (conn->stream && conn->stream->ending)
         stream_finish(conn->stream);
-    if (conn_can_resume(conn)) {
+    if (is_ready(conn) && !conn->dead)
+        advance(conn);
+    if (conn_is_put_off(conn)) {
         struct buf stash = conn->stash;
         buf_init(&conn->stash, 0);
         size_t used = take_all(conn, stash.data, stash.len);
@@ -428,12 +460,18 @@ void conn_linger(struct http_conn *conn)
 void conn_expired(struct http_conn *conn, enum timer_kind kind)
 {
     static const enum http_cut cuts[TIMERS] = {
-        [TIMER_HEAD] = HTTP_CUT_HEAD,     [TIMER_BODY] = HTTP_CUT_BODY,
-        [TIMER_WRITE] = HTTP_CUT_WRITE,   [TIMER_IDLE] = HTTP_CUT_IDLE,
+        [TIMER_HEAD] = HTTP_CUT_HEAD,
+        [TIMER_BODY] = HTTP_CUT_BODY,
+        [TIMER_IDLE] = HTTP_CUT_IDLE,
         [TIMER_LINGER] = HTTP_CUT_LINGER,
     };
+    /* Closing now would leave the rest to the kernel, where nobody watches it. */
+    if (kind == TIMER_LINGER && conn->kernel) {
+        conn_linger(conn);
+        return;
+    }
     count(&conn->loop->counters.cut[cuts[kind]], 1);
-    if (kind == TIMER_WRITE || kind == TIMER_LINGER)
+    if (kind == TIMER_LINGER)
         conn_kill(conn);
     else if (conn->current)
         refuse(conn, HTTP_REFUSED_TIMEOUT);

@@ -61,29 +61,31 @@ enum http_refusal {
         HTTP_REFUSAL_COUNT
 };
 
-/* What a clock cut off: name, label. */
-#define HTTP_CUTS(X)                                            \
-    X(HEAD, "head")   /* the head did not arrive in time */     \
-    X(BODY, "body")   /* the body did not */                    \
-    X(WRITE, "write") /* the client does not take its answer */ \
-    X(IDLE, "idle")   /* nothing asked for too long */          \
+/* Connections cut off, mostly by a clock: name, label. */
+#define HTTP_CUTS(X)                                                      \
+    X(HEAD, "head")     /* the head did not arrive in time */             \
+    X(BODY, "body")     /* the body did not */                            \
+    X(WRITE, "write")   /* the client takes its answer too slowly */      \
+    X(BUDGET, "budget") /* too many unsent bytes in all, these longest */ \
+    X(IDLE, "idle")     /* nothing asked for too long */                  \
     X(LINGER, "linger")
 
 /* Counts and, marked so, gauges: name, help. One row is a metric elsewhere. */
-#define HTTP_COUNTERS(X)                                               \
-    X(accepted, "connections accepted")                                \
-    X(open, "connections open now")                                    \
-    X(full_server, "connections refused: too many in all")             \
-    X(full_address, "connections refused: too many from one address")  \
-    X(requests, "requests handed to the handler")                      \
-    X(responses, "answers")                                            \
-    X(aborted, "requests whose client left before the answer")         \
-    X(bytes_in, "bytes received")                                      \
-    X(bytes_out, "bytes sent")                                         \
-    X(over_output, "connections cut: more unsent output than allowed") \
-    X(streams_opened, "streams begun")                                 \
-    X(streams_open, "streams open now")                                \
-    X(streams_slow, "streams cut: too slow a reader")                  \
+#define HTTP_COUNTERS(X)                                                      \
+    X(accepted, "connections accepted")                                       \
+    X(open, "connections open now")                                           \
+    X(full_server, "connections refused: too many in all")                    \
+    X(full_address, "connections refused: too many from one address")         \
+    X(requests, "requests handed to the handler")                             \
+    X(responses, "answers")                                                   \
+    X(aborted, "requests whose client left before the answer")                \
+    X(bytes_in, "bytes received")                                             \
+    X(bytes_out, "bytes sent")                                                \
+    X(unsent, "bytes of memory that wait to be taken, the kernel's included") \
+    X(over_output, "connections cut: more unsent output than allowed")        \
+    X(streams_opened, "streams begun")                                        \
+    X(streams_open, "streams open now")                                       \
+    X(streams_slow, "streams cut: too slow a reader")                         \
     X(wakeups, "times another thread woke a loop")
 
 enum http_cut {
@@ -164,8 +166,9 @@ struct http_field {
 
 /*
  * Content-Length, Date, Connection and X-Request-Id are the layer's. What it points to is copied
- * before http_respond returns. A field value with control characters makes the answer a plain 500:
- * it would split the answer in two.
+ * before http_respond returns, but for a lasting body. A field value with control characters makes
+ * the answer a plain 500: it would split the answer in two. A large answer to a GET for which there
+ * is no memory left (config.unsent_max) becomes a 503.
  */
 struct http_response {
     int status;               /* 200 ... 599 */
@@ -174,7 +177,8 @@ struct http_response {
     size_t n_fields;
     const void *body;
     size_t body_len;
-    bool close; /* close the connection after this answer */
+    bool lasting; /* the body outlives the server: it is not copied */
+    bool close;   /* close the connection after this answer */
 };
 
 /* "Not Found"; a static string. */
@@ -260,11 +264,14 @@ struct http_observation {
     X(pipeline_max, 16, 1, "requests of one connection under way at the same time")               \
     X(output_max, 8388608, 1, "unsent bytes of answers for one connection")                       \
     X(stream_output_max, 262144, 1, "unsent bytes of one stream")                                 \
+    X(unsent_max, 67108864, 65536, "unsent bytes of all connections, the kernel's included")      \
+    X(send_buffer, 131072, 131072, "of them in the kernel for one connection")                    \
     X(connections_max, 16384, 1, "connections open at the same time")                             \
     X(connections_per_address, 1024, 0, "of them from one IPv4 address or IPv6 /64; 0: no limit") \
     X(head_timeout_ms, 10000, 1, "time for a head to arrive")                                     \
     X(body_timeout_ms, 10000, 1, "time for a body to arrive")                                     \
-    X(write_timeout_ms, 10000, 1, "time without progress in sending")                             \
+    X(write_timeout_ms, 10000, 1, "time that output may wait for too slow a reader")              \
+    X(write_rate_min, 1000, 0, "bytes a second that are not too slow")                            \
     X(idle_timeout_ms, 60000, 1, "time between two requests of a connection")                     \
     X(linger_timeout_ms, 2000, 1, "time for a client to close after us")                          \
     X(heartbeat_ms, 15000, 1, "time between two heartbeats of a stream")

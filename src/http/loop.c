@@ -12,15 +12,18 @@
 /* ---- Beginning and end --------------------------------------------------------------------- */
 
 void loop_init(struct http_loop *loop, const struct http_config *config, unsigned index,
-               uint64_t id_seed, void (*wake)(struct http_loop *))
+               uint64_t id_seed, _Atomic uint64_t *unsent, void (*wake)(struct http_loop *))
 {
-    *loop = (struct http_loop){
-        .config = config, .index = index, .next_id = id_seed, .date_s = -1, .wake = wake};
+    *loop = (struct http_loop){.config = config,
+                               .index = index,
+                               .next_id = id_seed,
+                               .date_s = -1,
+                               .unsent = unsent,
+                               .wake = wake};
     for (int kind = 0; kind < TIMERS; kind++)
         loop->timers[kind].prev = loop->timers[kind].next = &loop->timers[kind];
     loop->timer_ms[TIMER_HEAD] = config->head_timeout_ms;
     loop->timer_ms[TIMER_BODY] = config->body_timeout_ms;
-    loop->timer_ms[TIMER_WRITE] = config->write_timeout_ms;
     loop->timer_ms[TIMER_IDLE] = config->idle_timeout_ms;
     loop->timer_ms[TIMER_LINGER] = config->linger_timeout_ms;
     loop->timer_ms[TIMER_BEAT] = config->heartbeat_ms;
@@ -81,6 +84,11 @@ void loop_set_time(struct http_loop *loop, uint64_t now_ms, int64_t unix_s)
                tm.tm_sec);
 }
 
+bool loop_is_out_of_time(const struct http_loop *loop)
+{
+    return loop->slice_ms && monotonic_ns() / 1000000 >= loop->now_ms + loop->slice_ms;
+}
+
 void timer_clear(struct timer *timer)
 {
     if (!timer->prev)
@@ -102,7 +110,7 @@ void timer_set(struct http_loop *loop, struct timer *timer, enum timer_kind kind
     list->prev = timer;
 }
 
-void loop_run_timers(struct http_loop *loop, void (*expired_write)(struct http_conn *conn))
+void loop_run_timers(struct http_loop *loop)
 {
     for (int kind = 0; kind < TIMERS; kind++) {
         struct timer *list = &loop->timers[kind];
@@ -112,8 +120,6 @@ void loop_run_timers(struct http_loop *loop, void (*expired_write)(struct http_c
             timer_clear(timer);
             if (kind == TIMER_BEAT)
                 stream_beat(CONTAINER(timer, struct http_stream, beat));
-            else if (kind == TIMER_WRITE)
-                expired_write(CONTAINER(timer, struct http_conn, write_timer));
             else
                 conn_expired(CONTAINER(timer, struct http_conn, read_timer), (enum timer_kind)kind);
         }

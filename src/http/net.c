@@ -5,17 +5,20 @@
  * thread, but wake().
  *
  * Output is written at the end of the turn, at once; only what the socket does not take is given to
- * uv_write with its buffer. A connection that is to be closed is first closed for writing only, and
+ * uv_write with its buffer. What the kernel still has of it is asked with every tick, or when much
+ * waits in all. A connection that is to be closed is first closed for writing only, and
  * what still comes is thrown away for a while: closing at once with unread input would make the
  * kernel reset the connection, and the client might never see the answer.
  */
 #include "http/net.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -24,8 +27,12 @@ struct link {
     struct http_conn conn;
     struct net_loop *net;
     struct outgoing *outgoing; /* given to uv_write */
-    size_t last_unsent;        /* for the clock: has it become less? */
-    uint32_t slot;             /* in shared->peers */
+    TAILQ_ENTRY(link) in_sending;
+    TAILQ_ENTRY(link) in_later;
+    uint32_t slot; /* in shared->peers */
+    bool sending;
+    bool later;
+    bool many; /* which of net->later */
     bool reading;
     bool shut;
     bool streaming;
@@ -51,7 +58,69 @@ static void begin_turn(struct net_loop *net)
     loop_set_time(&net->core, uv_now(&net->uv), now.tv_sec);
 }
 
+/* ---- What is on its way -------------------------------------------------------------------- */
+
+static void start_sending(struct link *link)
+{
+    if (link->sending)
+        return;
+    link->sending = true;
+    TAILQ_INSERT_TAIL(&link->net->sending, link, in_sending);
+    conn_begins_sending(&link->conn);
+}
+
+static void stop_sending(struct link *link)
+{
+    if (link->sending)
+        TAILQ_REMOVE(&link->net->sending, link, in_sending);
+    link->sending = false;
+}
+
+/* Of what uv_write has, the kernel has taken all but so much. */
+static void gave_all_but(struct http_conn *conn, size_t left)
+{
+    conn_gave(conn, conn->unsent - left);
+    conn->unsent = left;
+}
+
+static void measure(struct link *link)
+{
+    struct http_conn *conn = &link->conn;
+    uv_os_fd_t fd;
+    int kernel;
+    if (link->outgoing)
+        gave_all_but(conn, uv_stream_get_write_queue_size((uv_stream_t *)&link->tcp));
+    if (uv_fileno((uv_handle_t *)&link->tcp, &fd) != 0 || ioctl(fd, SIOCOUTQ, &kernel) != 0) {
+        conn_kill(conn);
+        return;
+    }
+    conn_measured(conn, (size_t)kernel);
+    if (!conn_is_sending(conn)) {
+        stop_sending(link);
+        if (conn->finishing)
+            conn_touch(conn); /* that may be what its end waits for */
+    }
+}
+
+static void measure_all(struct net_loop *net)
+{
+    struct link *next;
+    net->measured_ms = net->core.now_ms;
+    for (struct link *link = TAILQ_FIRST(&net->sending); link; link = next) {
+        next = TAILQ_NEXT(link, in_sending);
+        measure(link);
+    }
+}
+
 /* ---- Closing ------------------------------------------------------------------------------- */
+
+/* It is not put off any more. */
+static void take_up(struct link *link)
+{
+    if (link->later)
+        TAILQ_REMOVE(&link->net->later[link->many], link, in_later);
+    link->later = false;
+}
 
 static void on_closed(uv_handle_t *handle)
 {
@@ -62,33 +131,57 @@ static void close_link(struct link *link)
 {
     struct net_shared *shared = link->net->shared;
     link->closed = true;
+    stop_sending(link);
+    take_up(link);
+    /* libuv will only tell that it was not written. */
+    if (link->outgoing)
+        loop_give_buf(&link->net->core, &link->outgoing->buf);
     conn_release(&link->conn);
     if (shared->peers)
         peers_leave(shared->peers, link->slot);
     atomic_fetch_sub_explicit(&shared->connections, 1, memory_order_relaxed);
-    uv_close((uv_handle_t *)&link->tcp, on_closed);
+    if (!link->conn.reset || uv_tcp_close_reset(&link->tcp, on_closed) != 0)
+        uv_close((uv_handle_t *)&link->tcp, on_closed);
 }
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
+static void free_outgoing(struct http_conn *conn, struct outgoing *outgoing)
+{
+    loop_give_buf(conn->loop, &outgoing->buf);
+    free(outgoing);
+    conn->kept = 0;
+}
+
 static void on_written(uv_write_t *write, int status)
 {
     struct link *link = write->data;
-    struct net_loop *net = link->net;
-    struct outgoing *outgoing = link->outgoing;
+    struct http_conn *conn = &link->conn;
+    free_outgoing(conn, link->outgoing);
     link->outgoing = NULL;
-    loop_give_buf(&net->core, &outgoing->buf);
-    free(outgoing);
     if (link->closed)
         return;
-    begin_turn(net);
-    count(&net->core.counters.bytes_out, link->conn.unsent);
-    link->conn.unsent = 0;
-    timer_clear(&link->conn.write_timer);
-    conn_touch(&link->conn);
+    begin_turn(link->net);
+    gave_all_but(conn, 0);
+    conn_touch(conn);
     if (status < 0)
-        conn_kill(&link->conn);
-    end_turn(net);
+        conn_kill(conn);
+    end_turn(link->net);
+}
+
+/* What is to be written, but for the first bytes; how many parts it has. */
+static unsigned parts_behind(const struct http_conn *conn, size_t written, uv_buf_t parts[2])
+{
+    const struct http_text all[2] = {{conn->out.data, conn->out.len}, conn->fixed};
+    unsigned n = 0;
+    for (unsigned i = 0; i < 2; i++) {
+        size_t skip = written < all[i].n ? written : all[i].n;
+        written -= skip;
+        if (skip < all[i].n)
+            parts[n++] =
+                uv_buf_init((char *)(uintptr_t)(all[i].p + skip), (unsigned)(all[i].n - skip));
+    }
+    return n;
 }
 
 /* The socket did not take it all: the rest goes out when it can. */
@@ -100,51 +193,42 @@ static void write_later(struct link *link, size_t written)
         conn_kill(conn);
         return;
     }
+    uv_buf_t parts[2];
+    unsigned n = parts_behind(conn, written, parts);
+    size_t left = conn_pending(conn) - written;
     outgoing->buf = conn->out;
-    buf_init(&conn->out, conn->out.max);
     outgoing->write.data = link;
-    uv_buf_t rest =
-        uv_buf_init(outgoing->buf.data + written, (unsigned)(outgoing->buf.len - written));
-    if (uv_write(&outgoing->write, (uv_stream_t *)&link->tcp, &rest, 1, on_written) < 0) {
-        loop_give_buf(conn->loop, &outgoing->buf);
-        free(outgoing);
+    conn->kept = conn->out.cap;
+    buf_init(&conn->out, conn->out.max);
+    conn->fixed = (struct http_text){0};
+    if (uv_write(&outgoing->write, (uv_stream_t *)&link->tcp, parts, n, on_written) < 0) {
+        free_outgoing(conn, outgoing);
         conn_kill(conn);
         return;
     }
     link->outgoing = outgoing;
-    conn->unsent = link->last_unsent = rest.len;
-    timer_set(conn->loop, &conn->write_timer, TIMER_WRITE);
+    conn->unsent = left;
 }
 
 static void write_now(struct link *link)
 {
     struct http_conn *conn = &link->conn;
-    uv_buf_t all = uv_buf_init(conn->out.data, (unsigned)conn->out.len);
-    int n = uv_try_write((uv_stream_t *)&link->tcp, &all, 1);
-    if (n < 0 && n != UV_EAGAIN) {
+    uv_buf_t parts[2];
+    unsigned n = parts_behind(conn, 0, parts);
+    start_sending(link);
+    int rc = uv_try_write((uv_stream_t *)&link->tcp, parts, n);
+    if (rc < 0 && rc != UV_EAGAIN) {
         conn_kill(conn);
         return;
     }
-    size_t written = n < 0 ? 0 : (size_t)n;
-    count(&conn->loop->counters.bytes_out, written);
-    if (written == conn->out.len)
-        loop_give_buf(conn->loop, &conn->out);
-    else
+    size_t written = rc < 0 ? 0 : (size_t)rc;
+    conn_gave(conn, written);
+    if (written < conn_pending(conn)) {
         write_later(link, written);
-}
-
-/* The clock for writing ran out: cut, unless something got through meanwhile. */
-static void expired_write(struct http_conn *conn)
-{
-    struct link *link = link_of(conn);
-    size_t unsent = uv_stream_get_write_queue_size((uv_stream_t *)&link->tcp);
-    if (unsent >= link->last_unsent) {
-        conn_expired(conn, TIMER_WRITE);
         return;
     }
-    count(&conn->loop->counters.bytes_out, link->last_unsent - unsent);
-    conn->unsent = link->last_unsent = unsent;
-    timer_set(conn->loop, &conn->write_timer, TIMER_WRITE);
+    loop_give_buf(conn->loop, &conn->out);
+    conn->fixed = (struct http_text){0};
 }
 
 /* ---- Reading ------------------------------------------------------------------------------- */
@@ -185,17 +269,22 @@ static void watch_stream(struct link *link)
         setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
 }
 
-/* All is said: closes our side; the rest when the client has closed its own. */
+/* All is said: closes our side; the rest when the client has closed its own and taken everything. */
 static void shut_link(struct link *link)
 {
+    struct http_conn *conn = &link->conn;
     uv_os_fd_t fd;
-    if (link->shut && !link->conn.eof)
-        return;
-    link->shut = true;
-    if (link->conn.eof || uv_fileno((uv_handle_t *)&link->tcp, &fd) != 0 || shutdown(fd, SHUT_WR))
-        conn_kill(&link->conn);
-    else
-        conn_linger(&link->conn);
+    if (conn->eof && link->sending)
+        measure(link);
+    if (conn->eof && !link->sending) {
+        conn_kill(conn);
+    } else if (!link->shut) {
+        link->shut = true;
+        if (uv_fileno((uv_handle_t *)&link->tcp, &fd) != 0 || shutdown(fd, SHUT_WR) != 0)
+            conn_kill(conn);
+        else
+            conn_linger(conn);
+    }
 }
 
 static void sync_reading(struct link *link)
@@ -210,14 +299,27 @@ static void sync_reading(struct link *link)
         conn_kill(&link->conn);
 }
 
+/* Its next request is begun when others have had their turn. Who does not wait for answers goes
+ * behind those who do. */
+static void put_off(struct link *link)
+{
+    if (link->later)
+        return;
+    link->later = true;
+    link->many = link->conn.stash.len > NET_ONE_REQUEST;
+    TAILQ_INSERT_TAIL(&link->net->later[link->many], link, in_later);
+    uv_async_send(&link->net->async);
+}
+
 static void sync_link(struct link *link)
 {
     struct http_conn *conn = &link->conn;
     do {
         conn_settle(conn);
-        if (conn->out.len && !link->outgoing && !conn->dead)
+        if ((conn->out.len || conn->fixed.n) && !link->outgoing && !conn->dead)
             write_now(link);
     } while (conn_can_resume(conn));
+    conn_recharge(conn);
 
     if (conn->stream && !link->streaming)
         watch_stream(link);
@@ -225,16 +327,29 @@ static void sync_link(struct link *link)
         shut_link(link);
     if (!conn->dead)
         sync_reading(link);
+    if (conn_is_put_off(conn))
+        put_off(link);
     if (conn->dead)
         close_link(link);
+}
+
+static void sync_touched(struct net_loop *net)
+{
+    struct http_conn *conn;
+    while ((conn = loop_take_touched(&net->core)))
+        sync_link(link_of(conn));
 }
 
 static void end_turn(struct net_loop *net)
 {
     struct http_loop *core = &net->core;
-    struct http_conn *conn;
-    while ((conn = loop_take_touched(core)))
-        sync_link(link_of(conn));
+    sync_touched(net);
+    if (loop_is_pressed(core)) {
+        if (core->now_ms - net->measured_ms >= NET_MEASURE_MS)
+            measure_all(net);
+        loop_shed(core);
+        sync_touched(net);
+    }
     if (core->stopping && !core->conns && (core->n_held == 0 || core->now_ms >= net->stop_at_ms))
         uv_stop(&net->uv);
 }
@@ -315,19 +430,44 @@ static void wake(struct http_loop *core)
     uv_async_send(&net->async);
 }
 
+static struct link *first_later(struct net_loop *net)
+{
+    struct link *link = TAILQ_FIRST(&net->later[0]);
+    return link ? link : TAILQ_FIRST(&net->later[1]);
+}
+
+/* Goes on with those that were put off. They have time of their own: what comes meanwhile may take
+ * all there is. */
+static void run_later(struct net_loop *net)
+{
+    struct link *link;
+    uv_update_time(&net->uv);
+    begin_turn(net);
+    while ((link = first_later(net)) && !loop_is_out_of_time(&net->core)) {
+        take_up(link);
+        conn_touch(&link->conn);
+        end_turn(net);
+    }
+    if (link)
+        uv_async_send(&net->async);
+}
+
 static void on_wake(uv_async_t *async)
 {
     struct net_loop *net = async->data;
     begin_turn(net);
     loop_run_posts(&net->core);
     end_turn(net);
+    if (first_later(net))
+        run_later(net);
 }
 
 static void on_tick(uv_timer_t *tick)
 {
     struct net_loop *net = tick->data;
     begin_turn(net);
-    loop_run_timers(&net->core, expired_write);
+    loop_run_timers(&net->core);
+    measure_all(net);
     if (net->core.stopping && net->core.now_ms >= net->stop_at_ms)
         for (struct http_conn *conn = net->core.conns; conn; conn = conn->next)
             conn_kill(conn);

@@ -94,6 +94,7 @@ void request_free(struct http_request *req)
     req->answered = req->close = false;
     req->refusal = HTTP_ACCEPTED;
     req->stream = NULL;
+    req->fixed = (struct http_text){0};
     memset(&req->head, 0, offsetof(struct http_head, headers));
     req->next = loop->spare_requests;
     loop->spare_requests = req;

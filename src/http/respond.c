@@ -7,6 +7,12 @@
 
 #include <string.h>
 
+/* A lasting body that is no longer is copied: it fits into one write with its head. Any answer that
+ * is no longer than the other may be kept, however much is kept already. */
+enum { COPIED_MAX = 4096, SMALL_MAX = 16384, PROBLEM_MAX = 160 };
+/* Who is refused for lack of room is asked to wait for so long, and made to. */
+enum { LATER_MS = 1000 };
+
 /* ---- Words --------------------------------------------------------------------------------- */
 
 const char *http_status_phrase(int status)
@@ -125,7 +131,7 @@ static void put_head(struct buf *out, const struct http_request *req, int status
         put_field(out, fields[i].name, fields[i].value);
 }
 
-static void put_answer(struct buf *out, const struct http_request *req,
+static void put_answer(struct buf *out, struct http_request *req,
                        const struct http_response *answer)
 {
     put_head(out, req, answer->status, answer->content_type, answer->fields, answer->n_fields);
@@ -140,7 +146,11 @@ static void put_answer(struct buf *out, const struct http_request *req,
     else if (!req->head.is_http11)
         buf_literal(out, "Connection: keep-alive\r\n");
     buf_literal(out, "\r\n");
-    if (has_body && !req->head.is_head)
+    if (!has_body || req->head.is_head)
+        return;
+    if (answer->lasting && answer->body_len > COPIED_MAX)
+        req->fixed = (struct http_text){.p = answer->body, .n = answer->body_len};
+    else
         buf_append(out, answer->body, answer->body_len);
 }
 
@@ -180,9 +190,37 @@ void observe(struct http_request *req, int status, uint64_t bytes)
     loop->config->observer(&seen, loop->config->ctx);
 }
 
+/* A problem document, and the counting of it. */
+static struct http_response problem(struct http_request *req, enum http_refusal refusal,
+                                    char text[PROBLEM_MAX])
+{
+    struct buf body;
+    int status = refusals[refusal].status;
+    req->refusal = refusal;
+    count(&req->loop->counters.refused[refusal], 1);
+    buf_init_borrowed(&body, text, PROBLEM_MAX);
+    buf_printf(&body, "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"code\":\"%s\"}",
+               http_status_phrase(status), status, refusals[refusal].code);
+    return (struct http_response){.status = status,
+                                  .content_type = "application/problem+json",
+                                  .body = text,
+                                  .body_len = body.len};
+}
+
+/* Whether there is memory for it to wait in. Only reading can be refused by now: what has been
+ * changed must be told. */
+static bool has_room(struct http_request *req, const struct http_response *answer)
+{
+    return req->head.verb != HTTP_VERB_GET || req->head.is_head || answer->lasting ||
+           answer->body_len <= SMALL_MAX || loop_make_room(req->loop, answer->body_len);
+}
+
 void http_respond(struct http_request *req, const struct http_response *response)
 {
     static const struct http_response broken = {.status = 500};
+    static const struct http_field later = {"Retry-After", "1"};
+    char text[PROBLEM_MAX];
+    struct http_response overloaded;
     struct http_conn *conn = req->conn;
     if (!conn) {
         observe(req, response->status, 0);
@@ -192,6 +230,13 @@ void http_respond(struct http_request *req, const struct http_response *response
     if (!are_sendable(response->fields, response->n_fields) ||
         (response->content_type && !is_sendable(response->content_type)))
         response = &broken;
+    if (!has_room(req, response)) {
+        overloaded = problem(req, HTTP_REFUSED_OVERLOADED, text);
+        overloaded.fields = &later;
+        overloaded.n_fields = 1;
+        response = &overloaded;
+        conn->resumes_ms = req->loop->now_ms + LATER_MS;
+    }
 
     /* A server that stops closes behind the last request that it has already taken. */
     bool last = req->loop->stopping && !req->next && !conn->current;
@@ -199,23 +244,14 @@ void http_respond(struct http_request *req, const struct http_response *response
     struct buf *out = conn_out(conn, req);
     size_t before = out->len;
     put_answer(out, req, response);
-    observe(req, response->status, out->len - before);
+    observe(req, response->status, out->len - before + req->fixed.n);
     conn_answered(conn, req);
 }
 
 void respond_refusal(struct http_request *req, enum http_refusal refusal)
 {
-    char text[160];
-    struct buf body;
-    int status = refusals[refusal].status;
-    req->refusal = refusal;
-    count(&req->loop->counters.refused[refusal], 1);
-    buf_init_borrowed(&body, text, sizeof text);
-    buf_printf(&body, "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"code\":\"%s\"}",
-               http_status_phrase(status), status, refusals[refusal].code);
-    http_respond(req, &(struct http_response){.status = status,
-                                              .content_type = "application/problem+json",
-                                              .body = text,
-                                              .body_len = body.len,
-                                              .close = true});
+    char text[PROBLEM_MAX];
+    struct http_response answer = problem(req, refusal, text);
+    answer.close = true;
+    http_respond(req, &answer);
 }

@@ -54,6 +54,8 @@ static void bound_config(struct http_config *config)
         config->pipeline_max = 1;
     if (config->connections_max > 1 << 24)
         config->connections_max = 1 << 24;
+    if (config->send_buffer > 1 << 30)
+        config->send_buffer = 1 << 30;
 }
 
 /* ---- Listening ----------------------------------------------------------------------------- */
@@ -125,6 +127,8 @@ static int probe(const struct sockaddr_storage *address)
 static int bind_listener(struct net_loop *net, struct sockaddr_storage *address)
 {
     uv_os_fd_t fd;
+    /* Connections inherit it. The kernel takes twice what it is told, for its own needs, too. */
+    int kernel_bytes = (int)(net->shared->config.send_buffer / 2);
     int on = 1, n = sizeof *address;
     int err = uv_tcp_init_ex(&net->uv, &net->listener, address->ss_family);
     if (err)
@@ -132,6 +136,8 @@ static int bind_listener(struct net_loop *net, struct sockaddr_storage *address)
     net->listening = true;
     err = uv_fileno((uv_handle_t *)&net->listener, &fd);
     if (err == 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) != 0)
+        err = UV_EINVAL;
+    if (err == 0 && setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &kernel_bytes, sizeof kernel_bytes) != 0)
         err = UV_EINVAL;
     if (err == 0)
         err = uv_tcp_bind(&net->listener, (struct sockaddr *)address, 0);
@@ -157,7 +163,12 @@ static enum http_err add_loop(struct http_server *server)
     uv_timer_init(&net->uv, &net->tick);
     net->shared = &server->shared;
     net->stop.run = net_begin_stop;
-    loop_init(&net->core, &server->shared.config, server->n_loops, seed, NULL);
+    TAILQ_INIT(&net->sending);
+    TAILQ_INIT(&net->later[0]);
+    TAILQ_INIT(&net->later[1]);
+    loop_init(&net->core, &server->shared.config, server->n_loops, seed, &server->shared.unsent,
+              NULL);
+    net->core.slice_ms = NET_SLICE_MS;
     server->loops[server->n_loops++] = net;
     return HTTP_OK;
 }

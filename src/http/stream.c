@@ -30,6 +30,7 @@ static struct http_stream *stream_new(struct http_request *req)
 void stream_promote(struct http_conn *conn, struct http_request *req)
 {
     struct http_stream *stream = req->stream;
+    conn->queued -= req->out.len;
     if (req->out.data)
         buf_append(&conn->out, req->out.data, req->out.len);
     if (conn->out.failed)
@@ -70,9 +71,10 @@ struct http_stream *http_stream_begin(
     count(&req->loop->counters.streams_open, 1);
     timer_set(req->loop, &stream->beat, TIMER_BEAT);
     req->stream = stream;
+    conn->queued += req->out.len;
     /* Nothing can be answered behind a stream that has no end. */
     conn_deafen(conn, req);
-    if (req == conn->first)
+    if (out == &conn->out)
         stream_promote(conn, req);
     return stream;
 }
@@ -90,6 +92,8 @@ void http_stream_send(struct http_stream *stream, const void *bytes, size_t n)
         return;
     }
     buf_append(out, bytes, n);
+    if (stream->req && !out->failed)
+        conn->queued += n;
     if (out->failed)
         stream_doom(stream, HTTP_STREAM_SLOW);
     stream->bytes += n;
@@ -138,6 +142,7 @@ void stream_finish(struct http_stream *stream)
     if (conn) {
         conn->stream = NULL;
         /* Who was too slow will not take the rest either. */
+        conn->reset |= stream->why == HTTP_STREAM_SLOW;
         if (stream->why == HTTP_STREAM_SLOW || stream->why == HTTP_STREAM_GONE)
             conn_kill(conn);
     }

@@ -8,7 +8,8 @@
  * Checked besides memory: an answer comes, it is no 500, and what it says is JSON.
  */
 // sources: src/api/*.c src/auth/*.c src/base/*.c src/domain/*.c src/engine/*.c src/engine/*/*.c src/engine/local/*/*.c
-// sources: src/http/conn.c src/http/loop.c src/http/parser.c src/http/query.c src/http/request.c
+// sources: src/http/conn.c src/http/loop.c src/http/output.c src/http/parser.c src/http/query.c
+// sources: src/http/request.c
 // sources: src/http/respond.c src/http/stream.c src/push/address.c src/push/rules.c tests/fuzz/no_server.c
 // libs: -llmdb -lhttp_parser -ljansson -lcrypto -lcurl -lpthread -lm
 #include <semaphore.h>
@@ -27,6 +28,7 @@ static struct {
     struct api *api;
     struct http_config config;
     struct http_loop loop;
+    _Atomic uint64_t unsent;
     char token[JWT_MAX];
     sem_t woken;
 } world;
@@ -121,7 +123,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     world.config.handler = api_handle;
     world.config.ctx = world.api;
     sem_init(&world.woken, 0, 0);
-    loop_init(&world.loop, &world.config, 0, 1, wake);
+    loop_init(&world.loop, &world.config, 0, 1, &world.unsent, wake);
     return 0;
 }
 

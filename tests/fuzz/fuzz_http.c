@@ -7,11 +7,12 @@
  *
  *   0..0xbf  that many bytes of input follow
  *   0xc0..   time passes, an answer that waits is given, the transport sends or stalls, the client
- *            ends
+ *            takes some of it or ends
  *
  * Checked besides memory: answers are well formed, never more of them than requests, bounds hold.
  */
-// sources: src/http/conn.c src/http/loop.c src/http/parser.c src/http/query.c src/http/request.c
+// sources: src/http/conn.c src/http/loop.c src/http/output.c src/http/parser.c src/http/query.c
+// sources: src/http/request.c
 // sources: src/http/respond.c src/http/stream.c src/base/arena.c src/base/buf.c
 // libs: -lhttp_parser
 #include <stdlib.h>
@@ -31,9 +32,13 @@ struct world {
     struct http_stream *stream; /* the last one begun */
     size_t streams_begun, streams_closed;
     size_t observed;
+    _Atomic uint64_t unsent;
     bool stalled;
     bool gone;
 };
+
+/* A body that need not be copied. */
+static char lasting[5000];
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -52,6 +57,12 @@ static void answer(struct http_request *req)
 {
     struct http_text path = http_request_path(req);
     struct http_field field = {"X-Path", "x"};
+    if (path.n > 1 && path.p[1] == 'l') {
+        http_respond(
+            req, &(struct http_response){
+                     .status = 200, .body = lasting, .body_len = sizeof lasting, .lasting = true});
+        return;
+    }
     http_respond(req, &(struct http_response){.status = path.n % 2 ? 200 : 404,
                                               .content_type = "text/plain",
                                               .fields = &field,
@@ -117,6 +128,19 @@ static void see(const struct http_observation *seen, void *ctx)
     world->observed++;
 }
 
+/* The kernel takes everything; what the client takes of it is another step's matter. */
+static void send(struct world *world, struct http_conn *conn)
+{
+    CHECK(conn->out.len <= world->config.output_max);
+    CHECK(!conn->out.len || !memcmp(conn->out.data, "HTTP/1.1 ", 9) || conn->stream ||
+          world->streams_begun);
+    if (!conn_is_sending(conn))
+        conn_begins_sending(conn);
+    conn_gave(conn, conn_pending(conn));
+    loop_give_buf(&world->loop, &conn->out);
+    conn->fixed = (struct http_text){0};
+}
+
 /* What net.c does at the end of a turn. */
 static void end_turn(struct world *world)
 {
@@ -124,13 +148,11 @@ static void end_turn(struct world *world)
     while ((conn = loop_take_touched(&world->loop))) {
         do {
             conn_settle(conn);
-            if (!world->stalled && conn->out.len) {
-                CHECK(conn->out.len <= world->config.output_max);
-                CHECK(!memcmp(conn->out.data, "HTTP/1.1 ", 9) || conn->stream ||
-                      world->streams_begun);
-                loop_give_buf(&world->loop, &conn->out);
-            }
+            if (!world->stalled && conn_pending(conn))
+                send(world, conn);
         } while (conn_can_resume(conn));
+        conn_recharge(conn);
+        CHECK(conn->dead || conn->charged == conn_kept(conn) + conn->kernel);
         CHECK(conn->in_flight <= world->config.pipeline_max + 1);
         CHECK(conn->stash.len == 0 || !conn_wants_input(conn) || conn->state == CONN_DEAF);
         if ((conn->dead || conn_wants_close(conn)) && !world->gone) {
@@ -138,11 +160,6 @@ static void end_turn(struct world *world)
             conn_release(conn);
         }
     }
-}
-
-static void expired_write(struct http_conn *conn)
-{
-    conn_expired(conn, TIMER_WRITE);
 }
 
 static void step(struct world *world, uint8_t what)
@@ -161,7 +178,9 @@ static void step(struct world *world, uint8_t what)
         break;
     case 2:
         loop_set_time(&world->loop, world->loop.now_ms + (what & 0x38u) * 50, 0);
-        loop_run_timers(&world->loop, expired_write);
+        loop_run_timers(&world->loop);
+        if (!world->gone && what & 0x20)
+            conn_measured(&world->conn, what & 0x10 ? world->conn.kernel / 2 : 0);
         break;
     case 3:
         world->stalled = !world->stalled;
@@ -183,6 +202,8 @@ static void step(struct world *world, uint8_t what)
     case 7:
         if (what & 0x20)
             loop_begin_stop(&world->loop);
+        else if (what & 0x10)
+            loop_shed(&world->loop);
         break;
     }
     end_turn(world);
@@ -220,7 +241,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     config->pipeline_max = 4;
     config->output_max = 4096;
     config->stream_output_max = 256;
-    loop_init(&world.loop, config, 0, 1, wake);
+    config->send_buffer = 4096;
+    config->unsent_max = 8192;
+    loop_init(&world.loop, config, 0, 1, &world.unsent, wake);
     loop_set_time(&world.loop, 1000, 0);
     conn_init(&world.conn, &world.loop, &peer);
 
@@ -244,6 +267,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     while (world.n_waiting)
         answer(world.waiting[--world.n_waiting]);
     CHECK(world.loop.n_held == 0);
+    CHECK(world.unsent == 0);
     loop_release(&world.loop);
     return 0;
 }

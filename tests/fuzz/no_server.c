@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* Stands in for src/http/server.c, and for what is embedded, where the API is driven without sockets. */
-#include "api/console.h"
 #include "api/embedded.h"
 #include "http/http.h"
 
-const unsigned char embedded_openapi[] = "{}";
-const size_t embedded_openapi_size = sizeof embedded_openapi - 1;
-const unsigned char embedded_docs[] = "<p>";
-const size_t embedded_docs_size = sizeof embedded_docs - 1;
-const struct console_file console_page = {.name = "",
-                                          .type = "text/html; charset=utf-8",
-                                          .etag = "\"0\"",
-                                          .plain = embedded_docs,
-                                          .plain_size = sizeof embedded_docs - 1};
-const struct console_file console_assets[] = {{.name = "console-0.js",
-                                               .type = "text/javascript; charset=utf-8",
-                                               .etag = "\"0\"",
-                                               .plain = embedded_docs,
-                                               .plain_size = sizeof embedded_docs - 1}};
-const size_t n_console_assets = 1;
+static const unsigned char text[] = "<p>";
+
+#define FILE(its_name, its_type)                                                              \
+    {                                                                                         \
+        .name = its_name, .type = its_type, .etag = "W/\"0\"", .plain = text, .plain_size = 3 \
+    }
+const struct embedded_file embedded_openapi = FILE("", "application/json");
+const struct embedded_file embedded_docs = FILE("", "text/html; charset=utf-8");
+const struct embedded_file embedded_console = FILE("", "text/html; charset=utf-8");
+const struct embedded_file embedded_assets[] = {FILE("console-0.js", "text/javascript")};
+const size_t n_embedded_assets = 1;
 
 struct http_loop *http_server_loop(struct http_server *server, unsigned index)
 {

@@ -15,6 +15,8 @@ import time
 
 import pytest
 
+HEAD = "POST /info HTTP/1.1\r\nHost: t\r\n"
+SMUGGLED = "GET /healthz HTTP/1.1\r\nHost: smuggled\r\n\r\n"
 PATIENCE = 60  # seconds until something that must happen counts as not happening
 
 
@@ -103,6 +105,16 @@ class Client:
     def reset(self):
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.sock.close()
+
+
+def refusal(client):
+    answer = client.answer()
+    assert answer.headers["connection"] == "close"
+    problem = answer.json()
+    assert problem["status"] == answer.status
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert client.ended() == b""
+    return answer.status, problem["code"]
 
 
 class Server:

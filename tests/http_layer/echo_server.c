@@ -295,12 +295,42 @@ static void answer_counters(struct app *app, struct http_request *req)
     answer_json(req, &buf);
 }
 
-static void answer_big(struct http_request *req)
+static size_t number_of(struct http_text query)
 {
-    struct http_text query = http_request_query(req);
     size_t n = 0;
     for (size_t i = 0; i < query.n && query.p[i] >= '0' && query.p[i] <= '9'; i++)
         n = n * 10 + (size_t)(query.p[i] - '0');
+    return n;
+}
+
+/* 0, 1, 2 ... 255, 0 ... */
+static char lasting[1 << 20];
+
+static void answer_lasting(struct http_request *req)
+{
+    size_t n = number_of(http_request_query(req));
+    http_respond(req, &(struct http_response){.status = 200,
+                                              .body = lasting,
+                                              .body_len = n < sizeof lasting ? n : sizeof lasting,
+                                              .lasting = true});
+}
+
+/* Takes so many microseconds. */
+static void answer_spin(struct http_request *req)
+{
+    uint64_t us = number_of(http_request_query(req));
+    struct timespec now, begin;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    do {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((uint64_t)(now.tv_sec - begin.tv_sec) * 1000000 + (uint64_t)now.tv_nsec / 1000 <
+             us + (uint64_t)begin.tv_nsec / 1000);
+    answer_text(req, 200, "spun\n");
+}
+
+static void answer_big(struct http_request *req)
+{
+    size_t n = number_of(http_request_query(req));
     char *bytes = n < 1 << 28 ? malloc(n + 1) : NULL;
     if (!bytes) {
         answer_text(req, 503, "memory\n");
@@ -333,6 +363,10 @@ static void handle(struct http_request *req, void *ctx)
         answer_info(req);
     } else if (!strcmp(name, "/big")) {
         answer_big(req);
+    } else if (!strcmp(name, "/spin")) {
+        answer_spin(req);
+    } else if (!strcmp(name, "/lasting")) {
+        answer_lasting(req);
     } else if (!strcmp(name, "/defer")) {
         defer(app, req);
     } else if (!strncmp(name, "/hold/", 6)) {
@@ -396,6 +430,8 @@ int main(int argc, char **argv)
     const char *host = "127.0.0.1";
     uint64_t port = 0, stop_ms = 5000;
     char listen[256];
+    for (size_t i = 0; i < sizeof lasting; i++)
+        lasting[i] = (char)i;
     http_config_init(&config);
     config.connections_per_address = 0;
     config.threads = 2;
