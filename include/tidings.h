@@ -64,6 +64,7 @@ extern "C" {
     X(UNCERTAIN, "uncertain", "whether the change was made is not known")                    \
     X(CLOSED, "closed", "the engine is shutting down")                                       \
     X(UNREACHABLE, "unreachable", "a part of the storage cannot be reached; try again")      \
+    X(CLOCK, "clock", "the clock is far ahead; nothing is written until it comes back")      \
     X(TIMEOUT, "timeout", "it took too long and was given up; try again")                    \
     X(UNSUPPORTED, "unsupported", "this engine does not do that")
 
@@ -161,7 +162,14 @@ struct tidings_options {
     bool rebuild; /* make the authors' lists anew from their posts, if they are damaged */
     /* The time in ms since 1970; NULL is the system's clock. Called from any thread. */
     int64_t (*clock)(void *ctx);
+    /* Only together with a clock: how many ms have elapsed since the machine was started, whatever is done to its clock.
+     * NULL: the clock is never set, and says that, too. */
+    int64_t (*elapsed)(void *ctx);
     void *clock_ctx;
+    /* Told when the clock has jumped by more than a minute; stopped: by so much that nothing is written until it comes
+     * back. NULL: nobody is. Must be quick: it runs on the writer thread. */
+    void (*clock_jumped)(void *ctx, int64_t by_ms, bool stopped);
+    void *clock_jumped_ctx;
     /* Told when the stored data contradicts itself; NULL: nobody is. Static text. Must be quick: it
      * runs on the writer thread. */
     void (*fault)(void *ctx, const char *text);
@@ -367,7 +375,7 @@ struct tidings_op {
     enum tidings_op_kind kind;
     enum tidings_role role;
     uint64_t user_id;                /* the viewer: who acts */
-    int64_t now_ms;                  /* 0: the engine's clock */
+    int64_t now_ms;                  /* when it happens; 0: now, by the engine's clock */
     const struct tidings_once *once; /* NULL: as often as it is asked for; only for what writes */
     union {
         struct {
@@ -975,7 +983,11 @@ struct tidings_stats {
     uint64_t log_bytes;  /* of the redo log that a recovery would replay */
     uint64_t snapshots;  /* base images made since opening */
     uint64_t snapshots_failed;
-    bool read_only; /* the log has failed: nothing can be written until the next start */
+    bool read_only;        /* the log has failed: nothing can be written until the next start */
+    uint64_t clock_jumps;  /* of more than a minute, since opening */
+    int64_t clock_jump_ms; /* how far the last one went: ahead, or below 0 back */
+    int64_t clock_jump_at; /* and when */
+    bool clock_stopped;    /* it went more than a day ahead: CLOCK until it comes back */
     uint64_t newest_id;
 };
 

@@ -120,12 +120,16 @@ static void await_bases(uint64_t n)
     fail_msg("no base image in 30 s");
 }
 
+#define MONTH_MS INT64_C(2592000000)
+
+/* A month apart: when one is made, those before are old. */
 static void make_bases(unsigned n)
 {
     options.settings.snapshot_log_mb = 1;
     options.settings.log_segment_mb = 1;
     reopen_engine();
     for (unsigned i = 1; i <= n; i++) {
+        atomic_fetch_add(&clock_ms, MONTH_MS);
         uint64_t post = publish(ANN, "edited", "");
         for (unsigned j = 0; j < EDITS; j++)
             edit_large(post, j);
@@ -206,7 +210,7 @@ static void old_base_images_and_segments_are_removed(void **state)
     (void)state;
     struct names bases, segments;
     follow(BOB, ANN);
-    make_bases(5); /* the clock stands still long ago, so all of them are old */
+    make_bases(5);
     for (int tries = 0; tries < 100; tries++) {
         list("snapshots", &bases);
         list("log", &segments);
