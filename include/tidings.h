@@ -93,6 +93,8 @@ TIDINGS_API const char *tidings_err_text(enum tidings_err err);
     X(excerpt_max, 140, 0, 1000, "characters of the body shown in lists")                   \
     X(mark_max, 500, 1, 10000, "posts marked by id in one operation")                       \
     X(many_max, 1000, 1, 100000, "users asked about in one operation")                      \
+    X(publish_burst, 60, 1, 1000000, "posts a user may publish in one go")                  \
+    X(publish_refill_ms, 1000, 1, 86400000, "milliseconds until one is given back")         \
     X(react_burst, 600, 1, 1000000, "reactions set and removed a user may make in one go")  \
     X(react_refill_ms, 100, 1, 86400000, "milliseconds until one of them is given back")    \
     X(comment_burst, 60, 1, 1000000, "comments a user may write in one go")                 \
@@ -234,7 +236,8 @@ struct tidings_page {
  *   FOLLOW           changed, following, mutual
  *   UNFOLLOW         changed, following, purged; purge_inbox works also when not following any more
  *   PROFILE_SET      name and avatar, each only if its `p` is not NULL
- *   PUBLISH, EDIT    the post; EDIT changes what has a `p` that is not NULL
+ *   PUBLISH, EDIT    the post; EDIT changes what has a `p` that is not NULL. Publishing takes a token of a
+ *                    bucket of its own
  *   DELETE           by the author or an admin
  *   OPEN             the post, and the viewer's unread counts: in all and of its author
  *   MARK_READ        post_ids; or up_to, with author_id or for all authors

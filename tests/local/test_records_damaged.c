@@ -234,8 +234,7 @@ static void impossible_posts_and_events_are_refused(void **state)
         assert_int_equal(accepts(RECORD_POST, bytes, post.n), kind >= 1 && kind <= 3);
         memcpy(bytes, event.p, event.n);
         bytes[1] = (uint8_t)kind;
-        assert_int_equal(accepts(RECORD_EVENT, bytes, event.n),
-                         kind >= 1 && kind <= EVENT_TYPES);
+        assert_int_equal(accepts(RECORD_EVENT, bytes, event.n), kind >= 1 && kind <= EVENT_TYPES);
     }
     memcpy(bytes, post.p, post.n);
     memset(bytes + 2, 0, ID_BYTES); /* by nobody */
@@ -286,6 +285,8 @@ static void stamps_past_the_last_id_are_refused(void **state)
     value = post_encode(&post, &arena);
     assert_false(accepts(RECORD_POST, value.p, value.n));
     user.history_cleared = TIDINGS_ID_MAX + 1;
+    assert_false(accepts(RECORD_USER, bytes, user_encode(&user, bytes)));
+    user = (struct user_record){.publish_full_at = TIDINGS_ID_MAX + 1};
     assert_false(accepts(RECORD_USER, bytes, user_encode(&user, bytes)));
 }
 

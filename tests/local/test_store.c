@@ -550,6 +550,7 @@ static void a_map_that_cannot_grow_is_a_full_one(void **state)
     (void)state;
     static char body[LARGE];
     struct tidings_op op = {.kind = TIDINGS_OP_PUBLISH,
+                            .role = TIDINGS_ROLE_SERVICE,
                             .user_id = ANN,
                             .u.publish = {TIDINGS_NOTE, text_of("large"), {body, sizeof body}}};
     uint64_t n = 0;
