@@ -64,6 +64,7 @@ extern "C" {
     X(UNCERTAIN, "uncertain", "whether the change was made is not known")                    \
     X(CLOSED, "closed", "the engine is shutting down")                                       \
     X(UNREACHABLE, "unreachable", "a part of the storage cannot be reached; try again")      \
+    X(CLOCK, "clock", "the clock is far ahead; nothing is written until it comes back")      \
     X(TIMEOUT, "timeout", "it took too long and was given up; try again")                    \
     X(UNSUPPORTED, "unsupported", "this engine does not do that")
 
@@ -92,6 +93,8 @@ TIDINGS_API const char *tidings_err_text(enum tidings_err err);
     X(excerpt_max, 140, 0, 1000, "characters of the body shown in lists")                   \
     X(mark_max, 500, 1, 10000, "posts marked by id in one operation")                       \
     X(many_max, 1000, 1, 100000, "users asked about in one operation")                      \
+    X(publish_burst, 60, 1, 1000000, "posts a user may publish in one go")                  \
+    X(publish_refill_ms, 1000, 1, 86400000, "milliseconds until one is given back")         \
     X(react_burst, 600, 1, 1000000, "reactions set and removed a user may make in one go")  \
     X(react_refill_ms, 100, 1, 86400000, "milliseconds until one of them is given back")    \
     X(comment_burst, 60, 1, 1000000, "comments a user may write in one go")                 \
@@ -161,7 +164,14 @@ struct tidings_options {
     bool rebuild; /* make the authors' lists anew from their posts, if they are damaged */
     /* The time in ms since 1970; NULL is the system's clock. Called from any thread. */
     int64_t (*clock)(void *ctx);
+    /* Only together with a clock: how many ms have elapsed since the machine was started, whatever is done to its clock.
+     * NULL: the clock is never set, and says that, too. */
+    int64_t (*elapsed)(void *ctx);
     void *clock_ctx;
+    /* Told when the clock has jumped by more than a minute; stopped: by so much that nothing is written until it comes
+     * back. NULL: nobody is. Must be quick: it runs on the writer thread. */
+    void (*clock_jumped)(void *ctx, int64_t by_ms, bool stopped);
+    void *clock_jumped_ctx;
     /* Told when the stored data contradicts itself; NULL: nobody is. Static text. Must be quick: it
      * runs on the writer thread. */
     void (*fault)(void *ctx, const char *text);
@@ -226,7 +236,8 @@ struct tidings_page {
  *   FOLLOW           changed, following, mutual
  *   UNFOLLOW         changed, following, purged; purge_inbox works also when not following any more
  *   PROFILE_SET      name and avatar, each only if its `p` is not NULL
- *   PUBLISH, EDIT    the post; EDIT changes what has a `p` that is not NULL
+ *   PUBLISH, EDIT    the post; EDIT changes what has a `p` that is not NULL. Publishing takes a token of a
+ *                    bucket of its own
  *   DELETE           by the author or an admin
  *   OPEN             the post, and the viewer's unread counts: in all and of its author
  *   MARK_READ        post_ids; or up_to, with author_id or for all authors
@@ -367,7 +378,7 @@ struct tidings_op {
     enum tidings_op_kind kind;
     enum tidings_role role;
     uint64_t user_id;                /* the viewer: who acts */
-    int64_t now_ms;                  /* 0: the engine's clock */
+    int64_t now_ms;                  /* when it happens; 0: now, by the engine's clock */
     const struct tidings_once *once; /* NULL: as often as it is asked for; only for what writes */
     union {
         struct {
@@ -975,7 +986,11 @@ struct tidings_stats {
     uint64_t log_bytes;  /* of the redo log that a recovery would replay */
     uint64_t snapshots;  /* base images made since opening */
     uint64_t snapshots_failed;
-    bool read_only; /* the log has failed: nothing can be written until the next start */
+    bool read_only;        /* the log has failed: nothing can be written until the next start */
+    uint64_t clock_jumps;  /* of more than a minute, since opening */
+    int64_t clock_jump_ms; /* how far the last one went: ahead, or below 0 back */
+    int64_t clock_jump_at; /* and when */
+    bool clock_stopped;    /* it went more than a day ahead: CLOCK until it comes back */
     uint64_t newest_id;
 };
 

@@ -120,6 +120,7 @@ class Tidings(Service):
     # No limits that a single machine's load would meet before the server does; and no base image while it is measured,
     # as Redis does not rewrite its file meanwhile either.
     FLAGS = ["--access-log", "0", "--http-connections-per-address", "0", "--follow-burst", "1000000",
+             "--publish-burst", "1000000",
              "--react-burst", "1000000", "--snapshot-log-mb", "1048576"]
     binary = BUILD / "tidings"
 

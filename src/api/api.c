@@ -29,7 +29,7 @@ struct api *api_new(const struct api_config *config)
     if (!api)
         return NULL;
     api->config = *config;
-    api->started_ms = (uint64_t)api_now_ms();
+    api->started_us = api_now_us();
     atomic_init(&api->ready, true);
     pthread_mutex_init(&api->job.mutex, NULL);
     api->loops = calloc(config->threads, sizeof *api->loops);

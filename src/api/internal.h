@@ -35,7 +35,7 @@ struct api {
     struct api_job job;
     pthread_t worker; /* whoever has begun the job may touch these two */
     bool has_worker;
-    uint64_t started_ms;
+    uint64_t started_us; /* by a clock that nobody sets */
     struct api_loop *loops;
     struct teller *teller;
 };

@@ -220,6 +220,10 @@ static void print_engine(struct api *api, struct buf *to)
            stats.snapshots_failed);
     single(to, "read_only", "gauge", "1: the log has failed, nothing can be written.",
            stats.read_only);
+    single(to, "clock_jumps_total", "counter", "Jumps of the clock by more than a minute.",
+           stats.clock_jumps);
+    single(to, "clock_stopped", "gauge", "1: the clock is far ahead, nothing is written.",
+           stats.clock_stopped);
     print_engine_histogram(to, "batch_size", "Changes made durable together.", stats.batch_size, 1,
                            (double)stats.changes);
     print_engine_histogram(to, "commit_seconds", "Time to make a batch durable, syncing included.",

@@ -30,6 +30,7 @@ static const struct {
     [TIDINGS_UNCERTAIN] = {503, "Whether it was done is not known. Ask again with the same key."},
     [TIDINGS_CLOSED] = {503, "The server is stopping."},
     [TIDINGS_UNREACHABLE] = {503, "A part of the storage cannot be reached. Try again later."},
+    [TIDINGS_CLOCK] = {503, "The server's clock is wrong. Nothing can be written at the moment."},
     [TIDINGS_TIMEOUT] = {503, "It took too long. Try again later."},
     [TIDINGS_UNSUPPORTED] = {501, "This server's engine does not do that."},
 };

@@ -20,6 +20,11 @@ void run_healthz(struct exchange *ex)
     exchange_respond(ex, 200, "application/json", body, sizeof body - 1);
 }
 
+static bool is_writable(const struct tidings_stats *stats)
+{
+    return !stats->read_only && !stats->clock_stopped;
+}
+
 /* Reading goes on when nothing can be written, so that is no reason to take the server out. */
 void run_readyz(struct exchange *ex)
 {
@@ -36,7 +41,7 @@ void run_readyz(struct exchange *ex)
     json_out_object(&out);
     put_word(&out, "status", "ready");
     put_word(&out, "durability", ex->api->config.durability);
-    put_bool(&out, "writable", !stats.read_only);
+    put_bool(&out, "writable", is_writable(&stats));
     json_out_end(&out);
     exchange_respond(ex, 200, "application/json", buf->data, buf->len);
 }
@@ -60,6 +65,25 @@ void run_metrics(struct exchange *ex)
     exchange_submit(ex);
 }
 
+/* Whether the clock can be believed; the last jump is null if there was none. */
+static void put_clock(struct json_out *out, const struct tidings_stats *stats)
+{
+    json_out_key(out, "clock");
+    json_out_object(out);
+    put_u64(out, "jumps", stats->clock_jumps);
+    json_out_key(out, "last_jump");
+    if (stats->clock_jumps) {
+        json_out_object(out);
+        put_i64(out, "by_ms", stats->clock_jump_ms);
+        put_i64(out, "at", stats->clock_jump_at);
+        json_out_end(out);
+    } else {
+        json_out_null(out);
+    }
+    put_bool(out, "stopped", stats->clock_stopped);
+    json_out_end(out);
+}
+
 void run_status(struct exchange *ex)
 {
     struct tidings_stats stats;
@@ -72,7 +96,7 @@ void run_status(struct exchange *ex)
     json_out_init(&out, buf);
     json_out_object(&out);
     put_bool(&out, "ready", atomic_load(&ex->api->ready));
-    put_i64(&out, "uptime_ms", api_now_ms() - (int64_t)ex->api->started_ms);
+    put_u64(&out, "uptime_ms", (api_now_us() - ex->api->started_us) / 1000);
     put_u64(&out, "connections", counters.open);
     put_u64(&out, "streams", counters.streams_open);
     put_u64(&out, "requests", counters.requests);
@@ -85,7 +109,8 @@ void run_status(struct exchange *ex)
     put_u64(&out, "log_bytes", stats.log_bytes);
     put_u64(&out, "snapshots", stats.snapshots);
     put_u64(&out, "snapshots_failed", stats.snapshots_failed);
-    put_bool(&out, "writable", !stats.read_only);
+    put_bool(&out, "writable", is_writable(&stats));
+    put_clock(&out, &stats);
     put_word(&out, "durability", ex->api->config.durability);
     put_u64(&out, "newest_id", stats.newest_id);
     put_job(&out, &ex->api->job);

@@ -251,6 +251,7 @@ struct tidings_op bench_publish(uint64_t author)
         "and then some more of them to make it look real.";
     return (struct tidings_op){
         .kind = TIDINGS_OP_PUBLISH,
+        .role = TIDINGS_ROLE_SERVICE,
         .user_id = author,
         .u.publish = {TIDINGS_NOTE, {"An ordinary title", 17}, {body, sizeof body - 1}},
     };

@@ -131,6 +131,17 @@ static void log_fault(void *ctx, const char *text)
     log_message(LOG_ERROR, "fault in the stored data: %s", text);
 }
 
+static void log_clock(void *ctx, int64_t by_ms, bool stopped)
+{
+    struct log_line line;
+    (void)ctx;
+    log_begin(&line, stopped ? LOG_ERROR : LOG_WARN,
+              stopped ? "the clock jumped; nothing is written until it comes back"
+                      : "the clock jumped");
+    log_i64(&line, "by_ms", by_ms);
+    log_end(&line);
+}
+
 static bool open_engine(struct server *server)
 {
     struct tidings_options options;
@@ -143,6 +154,7 @@ static bool open_engine(struct server *server)
     if (!strcmp(server->config.durability, "second"))
         options.durability = TIDINGS_DURABLE_SECOND;
     options.fault = log_fault;
+    options.clock_jumped = log_clock;
     enum tidings_err err = tidings_open(&options, &server->tidings, &message);
     if (err)
         log_message(LOG_ERROR, "%s: %s", server->config.data, message);

@@ -202,6 +202,9 @@ struct rows {
     /* The version of what the view shows, for LIST_READING_CHANGES: no change that it does not show has a smaller one. */
     uint64_t (*version)(struct view *view);
 
+    /* The least id that is younger than that age, at the view's time: by the time that has elapsed, not by the clock. */
+    uint64_t (*oldest_id)(const struct view *view, int64_t age_ms);
+
     /* What the view shows, as a moment; whether that moment has been; how many of an author's posts were there then. */
     struct tidings_moment (*moment)(struct view *view);
     bool (*has_been)(struct view *view, const struct tidings_moment *moment);

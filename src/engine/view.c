@@ -75,11 +75,6 @@ void view_user_row(struct view *view, struct reply *reply, uint64_t user, uint64
     view_profile(view, user, reply->arena, &row->name, &row->avatar);
 }
 
-uint64_t view_oldest_id(const struct view *view, int64_t age_ms)
-{
-    return id_floor(view->now_ms - age_ms + 1);
-}
-
 /* ---- For changes ---------------------------------------------------------------------------- */
 
 enum tidings_err view_take_token(struct view *view, struct reply *reply,
@@ -88,7 +83,7 @@ enum tidings_err view_take_token(struct view *view, struct reply *reply,
     int64_t at = (int64_t)*full_at, wait;
     if (reply->op->role != TIDINGS_ROLE_USER)
         return TIDINGS_OK;
-    if (!bucket_take(rule, view->now_ms, &at, &wait)) {
+    if (!bucket_take(rule, view->elapsed_ms, &at, &wait)) {
         reply->answer->retry_after_ms = wait;
         return TIDINGS_RATE_LIMITED;
     }

@@ -24,7 +24,9 @@ struct view {
     enum tidings_err *err;
     const struct tidings_settings *settings;
     struct arena *scratch; /* lives until the operation's end */
-    int64_t now_ms;        /* never before the newest change */
+    int64_t now_ms;        /* by the clock; never before the newest change */
+    int64_t
+        elapsed_ms; /* for limits: advances whatever is done to the clock; never before the newest change */
 
     uint64_t stamp;    /* changing: the id of this operation */
     struct news *news; /* changing: NULL if nobody watches */
@@ -87,6 +89,12 @@ static inline const struct head *view_head(struct view *view, enum realm realm, 
     return view->rows->get_head(view, realm, author);
 }
 
+/* The least id that is younger than that age. */
+static inline uint64_t view_oldest_id(const struct view *view, int64_t age_ms)
+{
+    return view->rows->oldest_id(view, age_ms);
+}
+
 /* ---- Memory --------------------------------------------------------------------------------- */
 
 /* A copy with a NUL behind it; on lack of memory the view fails. */
@@ -118,9 +126,6 @@ size_t view_page(struct view *view, const struct list *list, const struct tiding
 
 /* The row of a list that shows a user. */
 void view_user_row(struct view *view, struct reply *reply, uint64_t user, uint64_t stamp);
-
-/* The least id that is younger than that age. */
-uint64_t view_oldest_id(const struct view *view, int64_t age_ms);
 
 /* ---- For changes ---------------------------------------------------------------------------- */
 

@@ -127,7 +127,7 @@ def can_watch():
 def record(directory):
     trace = os.path.join(directory, "strace")
     server = Server(data=os.path.join(directory, "data"), wrapper=[*STRACE, "-o", trace],
-                    settings={"follow_burst": 100_000, "access_log": 0}).start()
+                    settings={"follow_burst": 100_000, "publish_burst": 100_000, "access_log": 0}).start()
     try:
         asyncio.run(work_all(server.port))
         server.stop()

@@ -86,7 +86,7 @@ static bool busy_world(const char *dir, uint64_t seed)
     options.settings.map_mb = 4096;
     options.settings.log_segment_mb = 1; /* so that base images are made meanwhile */
     options.settings.snapshot_log_mb = 1;
-    options.settings.follow_burst = 1000000;
+    options.settings.follow_burst = options.settings.publish_burst = 1000000;
     options.settings.follow_refill_ms = 1;
     options.settings.read_events = seed % 2;
     if (!world_open(&world, dir, seed, &options.settings))

@@ -401,6 +401,7 @@ bool notifications_are_counted_right(const char *dir, uint64_t seed)
     bool ok;
 
     tidings_options_init(&options);
+    options.settings.publish_burst = 1000000;
     options.settings.follow_burst = 1000000; /* the preferences take of it, too */
     options.settings.follow_refill_ms = 1;
     options.settings.map_mb = 4096;

@@ -166,6 +166,7 @@ static void settings_for(struct tidings_settings *settings)
     tidings_options_init(&options);
     *settings = options.settings;
     settings->map_mb = 1024;
+    settings->publish_burst = 1000000;
 }
 
 bool submit_many(const char *dir, uint64_t seed)

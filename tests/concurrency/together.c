@@ -158,6 +158,7 @@ bool total_and_as_of_are_of_one_moment(const char *dir, uint64_t seed)
 
     tidings_options_init(&options);
     options.settings.map_mb = 4096;
+    options.settings.publish_burst = 1000000;
     if (!world_open(&world, dir, seed, &options.settings))
         return false;
     witnesses = calloc(PUBLISHERS + LOOKERS, sizeof *witnesses);

@@ -274,6 +274,7 @@ bool votes_fold_and_unfold(const char *dir, uint64_t seed)
     tidings_options_init(&options);
     options.settings.map_mb = 4096;
     options.settings.react_burst = options.settings.comment_burst = 1000000;
+    options.settings.publish_burst = 1000000;
     options.settings.react_refill_ms = options.settings.comment_refill_ms = 1;
     ok = world_open(&ballot->world, dir, seed, &options.settings);
     for (unsigned i = 0; i < VOTERS + LOOKERS; i++) {

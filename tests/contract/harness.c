@@ -196,6 +196,7 @@ uint64_t publish(uint64_t author, const char *title, const char *body)
 {
     must((struct tidings_op){.kind = TIDINGS_OP_PUBLISH,
                              .user_id = author,
+                             .role = TIDINGS_ROLE_SERVICE,
                              .u.publish = {TIDINGS_NOTE, text_of(title), text_of(body)}});
     return answer.u.post.id;
 }
@@ -208,6 +209,7 @@ void publish_many(uint64_t author, size_t n)
         ops[i] = (struct tidings_op){
             .kind = TIDINGS_OP_PUBLISH,
             .user_id = author,
+            .role = TIDINGS_ROLE_SERVICE,
             .u.publish = {TIDINGS_NOTE, text_of("one of many"), text_of("body")}};
     must_all(ops, n);
     free(ops);

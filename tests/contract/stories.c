@@ -5,6 +5,7 @@ uint64_t story(uint64_t author, const char *title)
 {
     must((struct tidings_op){.kind = TIDINGS_OP_PUBLISH,
                              .user_id = author,
+                             .role = TIDINGS_ROLE_SERVICE,
                              .u.publish = {TIDINGS_STORY, text_of(title), text_of("")}});
     return answer.u.post.id;
 }

@@ -43,6 +43,7 @@ static void closing_completes_what_was_submitted(void **state)
     static struct tidings_answer answers[CALLS];
     _Atomic unsigned done = 0;
     struct tidings_op op = {.kind = TIDINGS_OP_PUBLISH,
+                            .role = TIDINGS_ROLE_SERVICE,
                             .user_id = ANN,
                             .u.publish = {TIDINGS_NOTE, text_of("t"), {NULL, 0}}};
     for (size_t i = 0; i < CALLS; i++) {

@@ -7,6 +7,7 @@ enum { ANN = 1, BOB, CID, DAN, EVE, FAY };
 static uint64_t publish_kind(enum tidings_post_kind kind)
 {
     must((struct tidings_op){.kind = TIDINGS_OP_PUBLISH,
+                             .role = TIDINGS_ROLE_SERVICE,
                              .user_id = ANN,
                              .u.publish = {kind, text_of("t"), text_of("b")}});
     return answer.u.post.id;

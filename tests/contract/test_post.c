@@ -80,6 +80,44 @@ static void ids_go_on_rising_after_a_restart_with_the_clock_set_back(void **stat
     assert_verifies();
 }
 
+static struct tidings_op publish_op(uint64_t author, enum tidings_role role)
+{
+    return (struct tidings_op){.kind = TIDINGS_OP_PUBLISH,
+                               .user_id = author,
+                               .role = role,
+                               .u.publish = {TIDINGS_NOTE, text_of("t"), text_of("b")}};
+}
+
+/* Nothing limited how fast a user publishes. */
+static void publishing_takes_tokens(void **state)
+{
+    (void)state;
+    options.settings.publish_burst = 3;
+    options.settings.publish_refill_ms = 2000;
+    reopen_engine();
+    for (int i = 0; i < 3; i++)
+        must(publish_op(ANN, TIDINGS_ROLE_USER));
+    uint64_t end = events_end();
+    assert_int_equal(run(publish_op(ANN, TIDINGS_ROLE_USER)), TIDINGS_RATE_LIMITED);
+    assert_int_equal(answer.retry_after_ms, 2000);
+    assert_int_equal(events_end(), end);
+    must(publish_op(BOB, TIDINGS_ROLE_USER)); /* each has their own */
+    must(publish_op(ANN, TIDINGS_ROLE_SERVICE));
+    must(publish_op(ANN, TIDINGS_ROLE_ADMIN));
+    atomic_fetch_add(&clock_ms, 1999);
+    reopen_engine();
+    assert_int_equal(run(publish_op(ANN, TIDINGS_ROLE_USER)), TIDINGS_RATE_LIMITED);
+    assert_int_equal(answer.retry_after_ms, 1);
+    atomic_fetch_add(&clock_ms, 1);
+    must(publish_op(ANN, TIDINGS_ROLE_USER));
+    assert_int_equal(run(publish_op(ANN, TIDINGS_ROLE_USER)), TIDINGS_RATE_LIMITED);
+    /* Other buckets are none of its business. */
+    must(follow_op(ANN, BOB));
+    must((struct tidings_op){.kind = TIDINGS_OP_COUNTERS, .user_id = ANN, .u.user.user_id = ANN});
+    assert_int_equal(answer.u.counters.posts, 6);
+    assert_verifies();
+}
+
 int main(void)
 {
 #define OPENED(name) cmocka_unit_test_setup_teardown(name, harness_begin, harness_end)
@@ -87,6 +125,7 @@ int main(void)
         OPENED(posts_are_edited_by_their_author_and_deleted_by_admins_too),
         OPENED(names_are_shown_wherever_users_are),
         OPENED(ids_go_on_rising_after_a_restart_with_the_clock_set_back),
+        OPENED(publishing_takes_tokens),
     };
 #undef OPENED
     return RUN_TESTS(tests);

@@ -174,6 +174,7 @@ static void many_at_once_are_told_in_order(void **state)
     static struct tidings_op ops[POSTS];
     for (size_t i = 0; i < POSTS; i++)
         ops[i] = (struct tidings_op){.kind = TIDINGS_OP_PUBLISH,
+                                     .role = TIDINGS_ROLE_SERVICE,
                                      .user_id = 1 + i % AUTHORS,
                                      .u.publish = {TIDINGS_NOTE, text_of("t"), text_of("")}};
     watch(&ear);

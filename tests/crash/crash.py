@@ -22,7 +22,7 @@ from client import Client  # sets the path to support, too
 from support.server import BIN, SECRET, Server, clean_environment  # noqa: E402
 
 VERIFY_EVERY = 10
-SETTINGS = {"follow_burst": 1_000_000, "react_burst": 1_000_000, "comment_burst": 1_000_000, "access_log": 0,
+SETTINGS = {"follow_burst": 1_000_000, "react_burst": 1_000_000, "comment_burst": 1_000_000, "publish_burst": 1_000_000, "access_log": 0,
             "map_mb": 1024, "log_segment_mb": 1, "snapshot_log_mb": 1}
 
 

@@ -64,7 +64,8 @@ static void open_engine(void)
 static enum tidings_err publish(void)
 {
     static char body[BODY];
-    struct tidings_op op = {.kind = TIDINGS_OP_PUBLISH, .user_id = AUTHOR};
+    struct tidings_op op = {
+        .kind = TIDINGS_OP_PUBLISH, .role = TIDINGS_ROLE_SERVICE, .user_id = AUTHOR};
     memset(body, 'x', sizeof body);
     op.u.publish.kind = TIDINGS_NOTE;
     op.u.publish.title = (struct tidings_text){"post", 4};

@@ -275,3 +275,19 @@ def test_author_page_by_read_status(server):
 
 def test_author_page_of_nobody(server):
     assert server.user().get(f"/users/{new_user_id()}/posts") == {"items": [], "next_cursor": None, "total": 0}
+
+
+def test_publishing_too_fast_is_429(make_server):
+    server = make_server(settings={"publish_burst": 60, "publish_refill_ms": 3_600_000})  # the first is the default
+    ann, bob = server.users(2)
+    for _ in range(60):
+        ann.publish()
+    answer = ann.send("POST", "/v1/posts", {"kind": "note", "title": "t", "body": "b"})
+    assert answer.status == 429 and answer.json["code"] == "rate_limited"
+    assert 3500 < int(answer.headers["retry-after"]) <= 3600
+    assert ann.get("/relation/counter", user_id=ann.id)["posts"] == 60
+    server.restart()
+    ann.refused(429, "rate_limited", "POST", "/v1/posts", {"kind": "note", "title": "t", "body": "b"})
+    bob.publish()
+    server.service(acting_for=ann.id).publish()
+    assert ann.get("/relation/counter", user_id=ann.id)["posts"] == 61

@@ -36,6 +36,7 @@ struct bytes sample_user(uint64_t value)
 #define X(field) user.field = value;
     USER_FIELDS(X)
 #undef X
+    user.publish_full_at = value;
     return keep(bytes, user_encode(&user, bytes));
 }
 

@@ -129,12 +129,16 @@ void await_first_segment_gone(void)
     fail_msg("the first segment is still there after 30 s");
 }
 
+#define MONTH_MS INT64_C(2592000000)
+
+/* A month apart: when one is made, those before are old. */
 void make_bases(unsigned n)
 {
     options.settings.snapshot_log_mb = 1;
     options.settings.log_segment_mb = 1;
     reopen_engine();
     for (unsigned i = 1; i <= n; i++) {
+        atomic_fetch_add(&clock_ms, MONTH_MS);
         uint64_t post = publish(ANN, "edited", "");
         for (unsigned j = 0; j < EDITS; j++)
             edit_large(post, j);

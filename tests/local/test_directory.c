@@ -102,6 +102,7 @@ static void a_full_file_refuses_writes_and_goes_on_reading(void **state)
     memset(body, 'x', sizeof body);
     struct tidings_op op = {
         .kind = TIDINGS_OP_PUBLISH,
+        .role = TIDINGS_ROLE_SERVICE,
         .user_id = ANN,
         .u.publish = {TIDINGS_NOTE, text_of("big"), {body, sizeof body}},
     };

@@ -28,9 +28,11 @@ static void await_base(void)
 }
 
 /* Much log, and not much data, until there is another base image. */
+/* A month after the one before, which is old by that. */
 static void make_base(void)
 {
     static char body[LARGE + 1];
+    atomic_fetch_add(&clock_ms, INT64_C(2592000000));
     uint64_t post = publish(ANN, "edited", "");
     for (unsigned i = 0; i < EDITS; i++) {
         memset(body, 'a' + (int)i, LARGE);

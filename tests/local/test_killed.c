@@ -95,6 +95,7 @@ static void publish_one(void)
     uint64_t number = atomic_fetch_add(&shared->begun, 1);
     memset(body, 'a' + (int)(number % 26), sizeof body);
     do_or_give_up(&(struct tidings_op){.kind = TIDINGS_OP_PUBLISH,
+                                       .role = TIDINGS_ROLE_SERVICE,
                                        .user_id = ANN,
                                        .u.publish = {.kind = TIDINGS_NOTE,
                                                      .title = text_of("title"),

@@ -14,6 +14,27 @@ static void what_is_encoded_can_be_decoded(void **state)
         assert_true(accepts(samples[i].kind, samples[i].value.p, samples[i].value.n));
 }
 
+/* From before there was a bucket of posts: eleven numbers, and no flag. */
+static void a_user_record_of_before_has_a_full_bucket_of_posts(void **state)
+{
+    (void)state;
+    static const uint8_t before[] = {0x10, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+    struct user_record user = {.publish_full_at = 99};
+    uint8_t bytes[USER_RECORD_MAX];
+    assert_true(user_decode((struct bytes){before, sizeof before}, &user));
+    assert_int_equal(user.comment_full_at, 11);
+    assert_int_equal(user.publish_full_at, 0);
+    assert_int_equal(user_encode(&user, bytes), sizeof before);
+    assert_memory_equal(bytes, before, sizeof before);
+    user.publish_full_at = 12;
+    assert_int_equal(user_encode(&user, bytes), sizeof before + 1);
+    assert_int_equal(bytes[0], 0x11);
+    /* One that says it has the twelfth number, and has not, or has 0. */
+    bytes[sizeof before] = 0;
+    assert_false(user_decode((struct bytes){bytes, sizeof before + 1}, &user));
+    assert_false(user_decode((struct bytes){bytes, sizeof before}, &user));
+}
+
 static void fields_come_back_as_they_were(void **state)
 {
     (void)state;
@@ -25,6 +46,7 @@ static void fields_come_back_as_they_were(void **state)
     assert_true(user_decode(sample_user(TIDINGS_ID_MAX), &user));
     assert_int_equal(user.following, TIDINGS_ID_MAX);
     assert_int_equal(user.history_cleared, TIDINGS_ID_MAX);
+    assert_int_equal(user.publish_full_at, TIDINGS_ID_MAX);
     assert_true(profile_decode(sample_profile("n", "a"), &profile));
     assert_memory_equal(profile.name.p, "n", 1);
     assert_memory_equal(profile.avatar.p, "a", 1);
@@ -234,6 +256,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, samples_begin, samples_end)
     const struct CMUnitTest tests[] = {
         TEST(what_is_encoded_can_be_decoded),
+        TEST(a_user_record_of_before_has_a_full_bucket_of_posts),
         TEST(fields_come_back_as_they_were),
         TEST(a_pair_comes_back_as_it_was),
         TEST(few_spans_need_no_memory),

@@ -286,6 +286,8 @@ static void stamps_past_the_last_id_are_refused(void **state)
     assert_false(accepts(RECORD_POST, value.p, value.n));
     user.history_cleared = TIDINGS_ID_MAX + 1;
     assert_false(accepts(RECORD_USER, bytes, user_encode(&user, bytes)));
+    user = (struct user_record){.publish_full_at = TIDINGS_ID_MAX + 1};
+    assert_false(accepts(RECORD_USER, bytes, user_encode(&user, bytes)));
 }
 
 static void impossible_records_of_stories_are_refused(void **state)

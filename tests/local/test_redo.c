@@ -53,7 +53,7 @@ static struct redo *open_redo(uint64_t number, uint64_t segment_bytes, bool each
 {
     struct redo_options options = {dir, id, segment_bytes, each_second};
     struct redo *redo;
-    assert_int_equal(redo_open(&options, number, 0, &redo), TIDINGS_OK);
+    assert_int_equal(redo_open(&options, number, &redo), TIDINGS_OK);
     return redo;
 }
 

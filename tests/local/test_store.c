@@ -133,7 +133,7 @@ static void old_base_images_and_segments_are_removed(void **state)
     (void)state;
     struct names bases;
     follow(BOB, ANN);
-    make_bases(5); /* the clock stands still long ago, so all of them are old */
+    make_bases(5);
     await_first_segment_gone();
     list("snapshots", &bases);
     assert_in_range(bases.n, 2, 3);
@@ -341,6 +341,7 @@ static void a_map_that_cannot_grow_is_a_full_one(void **state)
     (void)state;
     static char body[LARGE];
     struct tidings_op op = {.kind = TIDINGS_OP_PUBLISH,
+                            .role = TIDINGS_ROLE_SERVICE,
                             .user_id = ANN,
                             .u.publish = {TIDINGS_NOTE, text_of("large"), {body, sizeof body}}};
     uint64_t n = 0;

@@ -67,6 +67,7 @@ static void one_damaged_call_does_not_spoil_its_batch(void **state)
     open_engine();
     for (size_t i = 0; i < CALLS; i++)
         ops[i] = (struct tidings_op){.kind = TIDINGS_OP_PUBLISH,
+                                     .role = TIDINGS_ROLE_SERVICE,
                                      .user_id = FAY,
                                      .u.publish = {TIDINGS_NOTE, text_of("t"), {NULL, 0}}};
     must_all(ops, CALLS);

@@ -33,6 +33,8 @@ static void choose_interaction_settings(struct generator *g, struct tidings_sett
         s->react_refill_ms = ONE_OF(g, 1, 7, 100, 5000);
         s->comment_burst = ONE_OF(g, 1, 2, 10);
         s->comment_refill_ms = ONE_OF(g, 1, 50, 1000, 60000);
+        s->publish_burst = ONE_OF(g, 1, 3, 10, 60);
+        s->publish_refill_ms = ONE_OF(g, 1, 50, 1000, 60000);
     }
     s->comment_max = ONE_OF(g, 1, 5, 4000);
     generate_rules(g, s);

@@ -35,6 +35,7 @@ struct model_user {
     int64_t full_at;          /* when the bucket of follows is full again */
     int64_t react_full_at;    /* of reactions */
     int64_t comment_full_at;  /* of comments */
+    int64_t publish_full_at;  /* of posts */
     struct model_cell *cells; /* one for every post of the model */
 };
 

@@ -83,6 +83,15 @@ void post_arguments(struct generator *g, struct run *run, struct step *step)
     step->post = some_post(g, run, step->op.user_id, rng_percent(&g->rng, 20));
 }
 
+/* To when a token comes back. */
+static void aim_publish(struct generator *g, struct run *run, const struct step *step)
+{
+    const struct tidings_settings *s = &g->recording->settings;
+
+    aim_at_token(g, model_user(&run->model, step->op.user_id)->publish_full_at, s->publish_burst,
+                 s->publish_refill_ms);
+}
+
 static void bad_publish(struct generator *g, struct step *step)
 {
     const struct tidings_settings *settings = &g->recording->settings;
@@ -300,6 +309,7 @@ const struct op_row row_publish = {
                 [MOOD_STORY] = 5,
                 [MOOD_DEVICES] = 3},
     .arguments = publish_arguments,
+    .aim = aim_publish,
     .mistake = bad_publish,
     .report = publish_report,
     .check = check_publish,

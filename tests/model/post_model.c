@@ -67,8 +67,14 @@ bool write_publish(struct model *model, const struct model_call *call, struct mo
 {
     int64_t t = call->t;
     const struct tidings_op *op = call->op;
+    struct model_bucket bucket = {&model_user(model, op->user_id)->publish_full_at,
+                                  (int64_t)model->settings.publish_burst,
+                                  (int64_t)model->settings.publish_refill_ms};
     struct model_post *post;
 
+    if (!model_bucket_has(&bucket, op, t, answer))
+        return false;
+    model_bucket_take(&bucket, op, t);
     grow_posts(model);
     post = &model->posts[model->n_posts++];
     *post = (struct model_post){

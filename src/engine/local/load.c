@@ -4,19 +4,8 @@
 #include "domain/ids.h"
 #include "engine/local/local.h"
 
-enum tidings_err load_committed(struct local *local)
-{
-    struct kv_txn txn;
-    enum tidings_err err = kv_begin(local->kv, &txn);
-    if (err)
-        return err;
-    /* If it is damaged, every change will say so; verify can still look. */
-    atomic_store(&local->committed, load_newest(&txn).version);
-    kv_abort(&txn);
-    return TIDINGS_OK;
-}
-
-enum { NEWEST_BYTES = ID_BYTES + 8 };
+/* With the time elapsed, or from before that was kept. */
+enum { NEWEST_BYTES = ID_BYTES + 8 + 8, NEWEST_BYTES_BEFORE = ID_BYTES + 8 };
 
 /*
  * The version is read from the snapshot itself. LMDB has numbers of its own for snapshots, but they can lie: a
@@ -32,7 +21,9 @@ struct newest load_newest(struct kv_txn *txn)
     struct decoder r = decoder_of(value.p, value.n);
     struct newest newest = {.id = read_id(&r)};
     newest.version = read_u64(&r);
-    if (value.n != NEWEST_BYTES)
+    if (value.n != NEWEST_BYTES_BEFORE)
+        newest.elapsed_ms = (int64_t)read_u64(&r);
+    if (r.bad || decoder_left(&r))
         kv_fail(txn, TIDINGS_CORRUPT);
     return newest;
 }
@@ -43,7 +34,72 @@ void save_newest(struct kv_txn *txn, struct newest newest)
     uint8_t bytes[NEWEST_BYTES];
     put_id(bytes, newest.id);
     put_u64(bytes + ID_BYTES, newest.version);
+    put_u64(bytes + ID_BYTES + 8, (uint64_t)newest.elapsed_ms);
     kv_put(txn, TABLE_META, &key, bytes, sizeof bytes);
+}
+
+/* ---- The clock ------------------------------------------------------------------------------ */
+
+enum { CLOCK_BYTES = BOOT_BYTES + 2 * 8, MARK_BYTES = 3 * 8 };
+
+void save_clock(struct kv_txn *txn, const struct clock_row *row)
+{
+    struct key key = key_meta("clock");
+    uint8_t bytes[CLOCK_BYTES + AGES_MARKS * MARK_BYTES] = {0};
+    uint8_t *at = bytes + CLOCK_BYTES;
+    memcpy(bytes, row->boot, strnlen(row->boot, BOOT_BYTES));
+    put_u64(bytes + BOOT_BYTES, (uint64_t)row->offset_ms);
+    put_u64(bytes + BOOT_BYTES + 8, (uint64_t)row->lead_ms);
+    for (size_t i = 0; i < row->ages.n; i++, at += MARK_BYTES) {
+        put_u64(at, (uint64_t)row->ages.at[i].elapsed_ms);
+        put_u64(at + 8, (uint64_t)row->ages.at[i].id_ms);
+        put_u64(at + 16, (uint64_t)row->ages.at[i].lead_ms);
+    }
+    kv_put(txn, TABLE_META, &key, bytes, (size_t)(at - bytes));
+}
+
+/* False if there is none. One that is damaged is none, too: then nothing is removed before its time by the clock's jumps
+ * from now on. */
+static bool load_clock(struct kv_txn *txn, struct clock_row *row)
+{
+    struct key key = key_meta("clock");
+    struct bytes value;
+    if (!kv_get(txn, TABLE_META, &key, &value) || value.n < CLOCK_BYTES + MARK_BYTES ||
+        value.n > CLOCK_BYTES + AGES_MARKS * MARK_BYTES || (value.n - CLOCK_BYTES) % MARK_BYTES)
+        return false;
+    struct decoder r = decoder_of(value.p, value.n);
+    memcpy(row->boot, read_bytes(&r, BOOT_BYTES), BOOT_BYTES);
+    row->boot[BOOT_BYTES - 1] = '\0';
+    row->offset_ms = (int64_t)read_u64(&r);
+    row->lead_ms = (int64_t)read_u64(&r);
+    row->ages.n = (value.n - CLOCK_BYTES) / MARK_BYTES;
+    for (size_t i = 0; i < row->ages.n; i++) {
+        row->ages.at[i].elapsed_ms = (int64_t)read_u64(&r);
+        row->ages.at[i].id_ms = (int64_t)read_u64(&r);
+        row->ages.at[i].lead_ms = (int64_t)read_u64(&r);
+    }
+    return true;
+}
+
+enum tidings_err load_committed(struct local *local)
+{
+    struct kv_txn txn;
+    struct clock_row row;
+    enum tidings_err err = kv_begin(local->kv, &txn);
+    if (err)
+        return err;
+    /* If it is damaged, every change will say so; verify can still look. */
+    struct newest newest = load_newest(&txn);
+    struct clock_left left = {
+        .has_elapsed = newest.elapsed_ms != 0,
+        .elapsed_ms = newest.elapsed_ms,
+        .newest_ms = id_time_ms(newest.id),
+        .row = load_clock(&txn, &row) ? &row : NULL,
+    };
+    atomic_store(&local->committed, newest.version);
+    clock_open(&local->clock, &left);
+    kv_abort(&txn);
+    return TIDINGS_OK;
 }
 
 /* ---- Heads ---------------------------------------------------------------------------------- */

@@ -3,28 +3,9 @@
 #include "engine/local/local.h"
 
 #include <stdlib.h>
-#include <time.h>
 
-#include "domain/ids.h"
 #include "engine/local/memory/recent.h"
 #include "engine/ops/ops.h"
-
-static int64_t system_clock(void *ctx)
-{
-    struct timespec now;
-    (void)ctx;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-int64_t local_now(const struct local *local, const struct tidings_op *op)
-{
-    if (op && op->now_ms)
-        return op->now_ms;
-    /* A clock that is decades ahead must not use up all ids at once. */
-    int64_t now_ms = local->clock(local->clock_ctx);
-    return id_floor(now_ms) < TIDINGS_ID_MAX ? now_ms : 0;
-}
 
 /* ---- Operations ----------------------------------------------------------------------------- */
 
@@ -70,6 +51,7 @@ static void local_stats(struct engine *engine, struct tidings_stats *stats)
     writer_stats(local, stats);
     stats->data_bytes = kv_used_bytes(local->kv);
     store_stats(local->store, stats);
+    clock_stats(&local->clock, stats);
 }
 
 static enum tidings_err local_backup(struct engine *engine, struct tidings_backup *backup,
@@ -87,6 +69,7 @@ static void release(struct local *local)
     recent_free(local->recent);
     heads_free(local->heads);
     store_close(local->store);
+    clock_release(&local->clock);
     engine_release(&local->engine);
     free(local);
 }
@@ -132,6 +115,8 @@ static enum tidings_err start(struct local *local, const struct tidings_options 
         .pause = snapshots_pause,
         .resume = snapshots_resume,
         .ctx = &local->snapshots,
+        .limit_ms = clock_limit_now,
+        .clock = &local->clock,
     };
     local->heads = heads_new();
     local->recent = recent_new(local->settings.recent_mb << 20);
@@ -157,8 +142,7 @@ enum tidings_err engine_local_open(const struct tidings_options *options, struct
         return TIDINGS_NO_MEMORY;
     engine_init(&local->engine, &local_vtable);
     local->settings = options->settings;
-    local->clock = options->clock ? options->clock : system_clock;
-    local->clock_ctx = options->clock_ctx;
+    clock_init(&local->clock, options);
     local->fault = options->fault;
     local->fault_ctx = options->fault_ctx;
     snapshots_init(&local->snapshots);

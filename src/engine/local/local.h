@@ -4,7 +4,7 @@
  *
  *     storage/    LMDB, the redo log, base images, the data directory, backup and restore
  *     rows/       the rows of engine/rows.h and all lists, as keys and values
- *     memory/     authors' heads, and the pairs of those here lately
+ *     memory/     authors' heads, the pairs of those here lately, and what time it is
  *     verify/     recomputing what is stored twice; the authors' lists anew from the posts
  *     snapshots.c a pool of snapshots, taken by whoever wants an answer
  *     writer.c    the one thread that changes anything, in batches
@@ -60,8 +60,7 @@ struct writer {
 struct local {
     struct engine engine;
     struct tidings_settings settings;
-    int64_t (*clock)(void *ctx);
-    void *clock_ctx;
+    struct clock clock;
     void (*fault)(void *ctx, const char *text);
     void *fault_ctx;
     struct store *store;
@@ -72,9 +71,6 @@ struct local {
     struct snapshots snapshots;
     struct writer writer;
 };
-
-/* The time an operation wants to happen at. */
-int64_t local_now(const struct local *local, const struct tidings_op *op);
 
 /* ---- snapshots.c ---------------------------------------------------------------------------- */
 
@@ -111,16 +107,20 @@ void local_sweep(struct view *view, size_t most);
 
 /* ---- load.c --------------------------------------------------------------------------------- */
 
-/* Where writing goes on. */
+/* Where writing goes on, and the time. */
 enum tidings_err load_committed(struct local *local);
+
+/* Into the transaction. */
+void save_clock(struct kv_txn *txn, const struct clock_row *row);
 
 /* All heads from the table. */
 enum tidings_err load_heads(struct local *local, const char **message);
 
 /* Where a snapshot stands. */
 struct newest {
-    uint64_t id;      /* the newest given out */
-    uint64_t version; /* counts the batches: what heads are stamped with */
+    uint64_t id;        /* the newest given out */
+    uint64_t version;   /* counts the batches: what heads are stamped with */
+    int64_t elapsed_ms; /* when it was given out; 0: not known */
 };
 struct newest load_newest(struct kv_txn *txn);
 void save_newest(struct kv_txn *txn, struct newest newest);

@@ -214,14 +214,17 @@ static enum tidings_err do_piece(struct local *local, struct arena *scratch, boo
         return err;
     struct rules_record rules = load_rules(&txn, &local->settings);
     struct newest newest = load_newest(&txn);
+    struct moment at = clock_read(&local->clock);
     struct local_view view = {
         .view = {.rows = &local_rows,
                  .err = &txn.err,
                  .settings = &local->settings,
                  .scratch = scratch,
-                 .now_ms = local_now(local, NULL)},
+                 .now_ms = at.wall_ms,
+                 .elapsed_ms = at.elapsed_ms},
         .txn = &txn,
         .heads = local->heads,
+        .clock = &local->clock,
         .version = newest.version + 1,
         .last_id = newest.id,
         .spent = true, /* there is no operation whose id the first event could take */
@@ -237,7 +240,7 @@ static enum tidings_err do_piece(struct local *local, struct arena *scratch, boo
         rules.place = 0;
     }
     save_rules(&txn, &rules);
-    save_newest(&txn, (struct newest){view.last_id, view.version});
+    save_newest(&txn, (struct newest){view.last_id, view.version, newest.elapsed_ms});
     txn.time_ms = id_time_ms(view.last_id);
     err = kv_commit(&txn);
     if (!err)

@@ -128,15 +128,18 @@ static enum tidings_err start_committed(struct local *local, struct snapshot *sn
 static void make_view(struct local *local, const struct tidings_op *op, struct newest newest,
                       uint64_t age, struct snapshot *snapshot)
 {
-    int64_t now_ms = local_now(local, op), newest_ms = id_time_ms(newest.id);
+    int64_t newest_ms = id_time_ms(newest.id);
+    struct moment at = clock_at(&local->clock, op ? op->now_ms : 0, newest_ms, newest.elapsed_ms);
     snapshot->view = (struct local_view){
         .view = {.rows = &local_rows,
                  .err = &snapshot->txn.err,
                  .settings = &local->settings,
                  .scratch = &snapshot->scratch,
-                 .now_ms = now_ms > newest_ms ? now_ms : newest_ms},
+                 .now_ms = at.wall_ms > newest_ms ? at.wall_ms : newest_ms,
+                 .elapsed_ms = at.elapsed_ms},
         .txn = &snapshot->txn,
         .heads = local->heads,
+        .clock = &local->clock,
         .recent = local->recent,
         .version = newest.version,
         .age = age,

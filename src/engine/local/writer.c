@@ -92,20 +92,26 @@ static void apply(struct local *local, struct local_view *view, struct tidings_c
     struct reply reply = {call->op, call->answer, call->answer->memory};
     uint64_t writes = view->txn->writes;
     view->before = view->last_id;
-    view->view.stamp = id_next(view->before, local_now(local, call->op));
+    struct moment at =
+        clock_at(&local->clock, call->op->now_ms, id_time_ms(view->before), view->last_elapsed_ms);
+    view->view.stamp = id_next(view->before, at.wall_ms);
     if (!view->view.stamp) {
         call->err = TIDINGS_NO_SPACE;
         return;
     }
     view->last_id = view->view.stamp;
     view->view.now_ms = id_time_ms(view->view.stamp);
+    view->view.elapsed_ms = at.elapsed_ms;
     view->spent = false;
     call->err = op_change(&view->view, &reply);
     arena_clear(view->view.scratch);
     if (call->err) {
         assert(view->txn->writes == writes || view_failed(&view->view));
         view->last_id = view->before;
+        return;
     }
+    view->last_elapsed_ms = at.elapsed_ms;
+    view->at = at;
 }
 
 static void sweep_some(struct local *local, struct local_view *view, size_t n)
@@ -113,6 +119,7 @@ static void sweep_some(struct local *local, struct local_view *view, size_t n)
     if (local->writer.no_sweeping || view_failed(&view->view))
         return;
     view->view.now_ms = id_time_ms(view->last_id);
+    view->view.elapsed_ms = view->last_elapsed_ms;
     local_sweep(&view->view, SWEEP_LEAST + 2 * n);
     local->writer.no_sweeping = view->txn->err == TIDINGS_CORRUPT;
 }
@@ -167,8 +174,9 @@ static void count_fault(struct local *local)
         local->fault(local->fault_ctx, "a stored count would have gone below zero; run verify");
 }
 
-/* The view of a batch that begins; what earlier ones had to tell is told. */
-static struct local_view begin_view(struct local *local, struct kv_txn *txn, struct newest newest)
+/* The view of a batch that begins now; what earlier ones had to tell is told. */
+static struct local_view begin_view(struct local *local, struct kv_txn *txn, struct newest newest,
+                                    struct moment now)
 {
     struct writer *writer = &local->writer;
     writer->news.n = 0;
@@ -181,18 +189,24 @@ static struct local_view begin_view(struct local *local, struct kv_txn *txn, str
                  .news = engine_is_watched(&local->engine) ? &writer->news : NULL},
         .txn = txn,
         .heads = local->heads,
+        .clock = &local->clock,
         .recent = local->recent,
         .version = newest.version + 1,
         .age = recent_age(local->recent),
         .last_id = newest.id,
+        .last_elapsed_ms = newest.elapsed_ms,
+        .at = now,
     };
 }
 
 /* OK: it is durable, and visible to every snapshot from now on. */
-static enum tidings_err commit(struct local *local, struct local_view *view, size_t n)
+static enum tidings_err commit(struct local *local, struct local_view *view,
+                               const struct clock_change *time, size_t n)
 {
-    save_newest(view->txn, (struct newest){view->last_id, view->version});
-    view->txn->time_ms = id_time_ms(view->last_id);
+    save_newest(view->txn, (struct newest){view->last_id, view->version, view->last_elapsed_ms});
+    if (time->stores)
+        save_clock(view->txn, &time->row);
+    view->txn->time_ms = time->record_ms;
     uint64_t from = microseconds();
     enum tidings_err err = kv_commit(view->txn);
     if (err) {
@@ -201,6 +215,7 @@ static enum tidings_err commit(struct local *local, struct local_view *view, siz
         return err;
     }
     atomic_store(&local->committed, view->version);
+    clock_commit(&local->clock, time);
     heads_commit(local->heads);
     count_batch(&local->writer, n, microseconds() - from, view->last_id);
     return TIDINGS_OK;
@@ -215,6 +230,13 @@ static void tell(struct local *local, const struct news *news)
         engine_tell(&local->engine, NULL, 0);
 }
 
+/* Nothing is written while the clock is far ahead. */
+static void refuse_all(struct tidings_call *batch)
+{
+    for (; batch; batch = batch->next)
+        batch->err = TIDINGS_CLOCK;
+}
+
 /*
  * Tries the batch once. OK: it is durable, and each call has its outcome. Otherwise nothing has
  * happened, and *at_fault is the call that spoiled it, if it was one.
@@ -223,12 +245,18 @@ static enum tidings_err try_batch(struct local *local, struct tidings_call *batc
                                   struct tidings_call **at_fault)
 {
     struct kv_txn txn;
+    struct moment now = clock_look(&local->clock);
     *at_fault = NULL;
+    if (now.stopped) {
+        refuse_all(batch);
+        count_changes(&local->writer, n);
+        return TIDINGS_OK;
+    }
     enum tidings_err err = kv_begin(local->kv, &txn);
     if (err)
         return err;
     struct newest newest = load_newest(&txn);
-    struct local_view view = begin_view(local, &txn, newest);
+    struct local_view view = begin_view(local, &txn, newest, now);
     for (struct tidings_call *call = batch; call && !txn.err; call = call->next) {
         apply(local, &view, call);
         if (txn.err)
@@ -237,14 +265,16 @@ static enum tidings_err try_batch(struct local *local, struct tidings_call *batc
     if (view.view.fault)
         count_fault(local);
     sweep_some(local, &view, n);
-    if (!txn.err && !txn.writes && view.last_id == newest.id) { /* all were refused */
+    struct clock_change time = clock_next(&local->clock, &view.at, newest.id, view.last_id);
+    bool nothing = !txn.writes && view.last_id == newest.id; /* all were refused */
+    if (!txn.err && nothing && !(time.is_news && newest.version)) {
         kv_abort(&txn);
         count_changes(&local->writer, n);
         return TIDINGS_OK;
     }
     if (!newest.version)
         reheat_begin(&txn, &local->settings);
-    err = commit(local, &view, n);
+    err = commit(local, &view, &time, n);
     if (!err)
         tell(local, &local->writer.news);
     return err;
@@ -331,6 +361,8 @@ static void *writer_main(void *arg)
     struct tidings_call *batch;
     size_t n;
     thread_name("writer");
+    run_batch(local, NULL,
+              0); /* what was done to the clock while nobody was here, before anybody writes */
     while (take_batch(local, &batch, &n)) {
         run_batch(local, batch, n);
         sync_log(local, n == 0);

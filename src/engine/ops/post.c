@@ -42,6 +42,14 @@ enum tidings_err change_publish(struct view *view, struct reply *reply)
 {
     const struct tidings_op *op = reply->op;
     uint64_t author = op->user_id, id = view->stamp;
+    struct user_record user = view_user(view, author);
+    struct bucket_rule rule = {
+        .burst = (int64_t)view->settings->publish_burst,
+        .refill_ms = (int64_t)view->settings->publish_refill_ms,
+    };
+    enum tidings_err err = view_take_token(view, reply, &rule, &user.publish_full_at);
+    if (err)
+        return err;
     struct post_record post = {
         .kind = op->u.publish.kind,
         .author = author,
@@ -55,7 +63,8 @@ enum tidings_err change_publish(struct view *view, struct reply *reply)
     post.excerpt = put_body(view, id, op->u.publish.body);
     view->rows->put_post(view, id, &post);
     view->rows->add_number(view, REALM_POSTS, author, id);
-    view->rows->count(view, author, COUNTER_POSTS, +1);
+    view_add(view, &user.posts, +1);
+    view_put_user(view, author, &user);
     view->rows->put_counts(view, id, &post, NULL, &(struct counts_record){0});
     view_event(view, TIDINGS_EVENT_POST_PUBLISHED, author, id, author, +1);
     reply->answer->u.post.id = id;

@@ -8,26 +8,32 @@
 
 /* ---- A user --------------------------------------------------------------------------------- */
 
+enum { USER_PUBLISHED = 1 };
+
 size_t user_encode(const struct user_record *user, uint8_t to[USER_RECORD_MAX])
 {
     size_t n = 0;
-    to[n++] = VERSION_1;
+    to[n++] = VERSION_1 | (user->publish_full_at ? USER_PUBLISHED : 0);
 #define X(field) n += put_varint(to + n, user->field);
     USER_FIELDS(X)
 #undef X
+    if (user->publish_full_at)
+        n += put_varint(to + n, user->publish_full_at);
     return n;
 }
 
 bool user_decode(struct bytes from, struct user_record *user)
 {
     struct decoder r = decoder_of(from.p, from.n);
-    read_head(&r, 0);
+    bool published = read_head(&r, USER_PUBLISHED);
 #define X(field) user->field = read_varint(&r);
     USER_FIELDS(X)
 #undef X
-    return read_end(&r) && user->history_cleared <= TIDINGS_ID_MAX &&
-           user->follow_full_at <= TIDINGS_ID_MAX && user->react_full_at <= TIDINGS_ID_MAX &&
-           user->comment_full_at <= TIDINGS_ID_MAX;
+    user->publish_full_at = published ? read_varint(&r) : 0;
+    return read_end(&r) && published == !!user->publish_full_at &&
+           user->history_cleared <= TIDINGS_ID_MAX && user->follow_full_at <= TIDINGS_ID_MAX &&
+           user->react_full_at <= TIDINGS_ID_MAX && user->comment_full_at <= TIDINGS_ID_MAX &&
+           user->publish_full_at <= TIDINGS_ID_MAX;
 }
 
 /* ---- A profile ------------------------------------------------------------------------------ */

@@ -33,10 +33,11 @@ struct user_record {
 #define X(field) uint64_t field;
     USER_FIELDS(X)
 #undef X
+    uint64_t publish_full_at; /* the bucket of posts; stored only if it is not 0 */
 };
 
 #define X(field) +1
-enum { USER_RECORD_MAX = 1 + 10 * (0 USER_FIELDS(X)) };
+enum { USER_RECORD_MAX = 1 + 10 * (0 USER_FIELDS(X) + 1) };
 #undef X
 
 size_t user_encode(const struct user_record *user, uint8_t to[USER_RECORD_MAX]);

@@ -10,7 +10,8 @@ const program = process.env.TIDINGS_BIN ?? join(root, "build/tidings");
 const SECRET = "a secret of the console's tests, 32 bytes and more";
 const START_MS = 30_000;
 
-const generous = ["--follow-burst", "100000", "--react-burst", "100000", "--comment-burst", "100000"];
+const generous = ["--follow-burst", "100000", "--react-burst", "100000", "--comment-burst", "100000", "--publish-burst",
+    "100000"];
 
 export class Server {
     #child = null;

@@ -51,7 +51,8 @@ class Server:
         self.secret = secret
         self.own_directory = data is None
         self.data = data or tempfile.mkdtemp(prefix="tidings-test-")
-        self.settings = dict(settings or {})
+        # Most tests publish as fast as they can, and are not about that.
+        self.settings = {"publish_burst": 1_000_000, **(settings or {})}
         self.arguments = list(arguments)
         self.environment = {"TIDINGS_JWT_SECRET": secret, **(environment or {})}
         self.listen = listen

@@ -3,6 +3,7 @@
 #ifndef LOCAL_VIEW_H
 #define LOCAL_VIEW_H
 
+#include "engine/local/memory/clock.h"
 #include "engine/local/memory/heads.h"
 #include "engine/local/storage/kv.h"
 #include "engine/view.h"
@@ -14,12 +15,15 @@ struct local_view {
     struct view view;
     struct kv_txn *txn;
     struct heads *heads;
-    struct recent *recent; /* NULL: only what is in the table counts */
-    uint64_t version;      /* of the heads */
-    uint64_t age;          /* of the recent pairs */
-    uint64_t last_id;      /* the newest id given out */
-    uint64_t before;       /* writer: the newest id when this operation began */
-    bool spent;            /* writer: an event has taken the operation's own id */
+    struct clock *clock;
+    struct recent *recent;   /* NULL: only what is in the table counts */
+    uint64_t version;        /* of the heads */
+    uint64_t age;            /* of the recent pairs */
+    uint64_t last_id;        /* the newest id given out */
+    int64_t last_elapsed_ms; /* the time elapsed with the newest change */
+    struct moment at;        /* writer: that of the last change in the batch, or when it began */
+    uint64_t before;         /* writer: the newest id when this operation began */
+    bool spent;              /* writer: an event has taken the operation's own id */
 };
 
 static inline struct local_view *local_of(const struct view *view)

@@ -255,6 +255,12 @@ static bool has_position(struct view *view, uint64_t position)
     return position <= local_of(view)->before;
 }
 
+static uint64_t oldest_id(const struct view *view, int64_t age_ms)
+{
+    struct clock *clock = local_of(view)->clock;
+    return id_floor(clock_limit(clock, view->elapsed_ms, age_ms) + 1);
+}
+
 /* ---- Moments: the newest id ------------------------------------------------------------------ */
 
 static uint64_t version(struct view *view)
@@ -339,6 +345,7 @@ const struct rows local_rows = {
     .add_event = add_event,
     .has_position = has_position,
     .next_id = next_id,
+    .oldest_id = oldest_id,
     .version = version,
     .moment = moment,
     .has_been = has_been,

@@ -289,30 +289,52 @@ enum tidings_err tidings_backup_dir(const char *dir, struct tidings_backup *back
 
 /* ---- Restore -------------------------------------------------------------------------------- */
 
-/* The earliest moment is that of the oldest base image, unless the log goes back to the beginning. */
-static enum tidings_err check_moment(const struct place *from, int64_t until_ms,
-                                     const char **message)
+/* What there is to restore from. */
+struct choice {
+    struct base oldest; /* base image; zeros if there is none */
+    uint64_t
+        before; /* the batch that the newest base image goes to of which all is older; 0: none */
+    uint64_t first; /* record of the log */
+};
+
+static enum tidings_err look_at(const struct place *from, int64_t until_ms, struct choice *choice)
 {
     struct base *bases = NULL;
     uint64_t *firsts = NULL;
     size_t n_bases, n_firsts;
-    char text[128];
+    *choice = (struct choice){.first = 1};
     enum tidings_err err = base_list(from->base_dir, &bases, &n_bases);
     if (!err)
         err = redo_segments(from->log_dir, &firsts, &n_firsts);
-    if (err) {
-        free(bases);
-        return store_fail(err, message, "the source cannot be read", true);
-    }
-    bool from_the_beginning = !n_bases || (n_firsts && firsts[0] == 1);
-    int64_t earliest_ms = n_bases ? bases[0].time_ms : 0;
+    if (!err && n_bases)
+        choice->oldest = bases[0];
+    for (size_t i = 0; !err && i < n_bases; i++)
+        if (bases[i].time_ms <= until_ms)
+            choice->before = bases[i].number;
+    if (!err && (n_bases || n_firsts))
+        choice->first = n_firsts ? firsts[0] : bases[0].number + 1;
     free(bases);
     free(firsts);
-    if (from_the_beginning || until_ms >= earliest_ms)
+    return err;
+}
+
+/* The last batch that was there then. The earliest is that of the oldest base image, unless the log goes back to the
+ * beginning. */
+static enum tidings_err find_moment(const struct place *from, const uint8_t *id, int64_t until_ms,
+                                    uint64_t *number, const char **message)
+{
+    struct choice choice;
+    char text[128];
+    enum tidings_err err = look_at(from, until_ms, &choice);
+    if (err)
+        return store_fail(err, message, "the source cannot be read", true);
+    uint64_t after = choice.before ? choice.before : choice.first - 1;
+    *number = redo_until(from->log_dir, id, after, until_ms);
+    if (*number >= choice.oldest.number || choice.first == 1)
         return TIDINGS_OK;
     snprintf(text, sizeof text,
              "that moment is not kept any more: the earliest is %" PRId64 " (ms since 1970)",
-             earliest_ms);
+             choice.oldest.time_ms);
     return store_fail(TIDINGS_NOT_FOUND, message, text, false);
 }
 
@@ -354,8 +376,8 @@ static enum tidings_err check_backup(const struct place *from, struct tidings_re
 
 /* The data as they were, in their place; *restore says what they are. */
 static enum tidings_err restore_to(const struct place *from, const struct place *to,
-                                   struct state *state, struct tidings_restore *restore,
-                                   const char **message)
+                                   struct state *state, uint64_t number,
+                                   struct tidings_restore *restore, const char **message)
 {
     char path[PATH_BYTES];
     if (!path_join(path, to->base_dir, "unfinished"))
@@ -366,8 +388,7 @@ static enum tidings_err restore_to(const struct place *from, const struct place 
         .id = state->id,
         .path = path,
         .map_bytes = SIZE_MAX / 4,
-        .number = UINT64_MAX,
-        .time_ms = restore->until_ms ? restore->until_ms : INT64_MAX,
+        .number = number,
         .reaches = state->reaches,
         .for_good = true,
         .salvage = restore->salvage,
@@ -390,6 +411,7 @@ enum tidings_err tidings_restore(struct tidings_restore *restore, const char **m
 {
     struct place from, to;
     struct state state;
+    uint64_t number = UINT64_MAX;
     int lock = -1;
     if (!place_of(restore->from, &from))
         return store_fail(TIDINGS_INVALID, message, "the path of the source is too long", false);
@@ -397,12 +419,12 @@ enum tidings_err tidings_restore(struct tidings_restore *restore, const char **m
     enum tidings_err err = read_state(from.dir, &state, message);
     if (!err)
         err = check_backup(&from, restore, message);
-    if (!err)
-        err = check_moment(&from, restore->until_ms ? restore->until_ms : INT64_MAX, message);
+    if (!err && restore->until_ms)
+        err = find_moment(&from, state.id, restore->until_ms, &number, message);
     if (!err)
         err = make_place(restore->dir, &to, &lock, message);
     if (!err)
-        err = restore_to(&from, &to, &state, restore, message);
+        err = restore_to(&from, &to, &state, number, restore, message);
     store_unlock(&lock);
     store_unlock(&held);
     return err;

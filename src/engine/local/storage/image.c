@@ -94,7 +94,7 @@ static enum tidings_err begin_with_base(struct image_job *job, struct base *base
     *base = (struct base){0};
     enum tidings_err err = base_list(job->base_dir, &bases, &n);
     while (!err && n--) {
-        if (bases[n].number > job->number || bases[n].time_ms > job->time_ms)
+        if (bases[n].number > job->number)
             continue;
         err = copy_base(job, &bases[n]);
         if (!err) {
@@ -152,7 +152,7 @@ static bool replay_record(void *ctx, const struct redo_record *record)
 {
     struct replay *replay = ctx;
     const struct image_job *job = replay->job;
-    if (record->number > job->number || record->time_ms > job->time_ms)
+    if (record->number > job->number)
         return false;
     if (job->cancel && *job->cancel)
         replay->err = TIDINGS_CLOSED;
@@ -163,7 +163,8 @@ static bool replay_record(void *ctx, const struct redo_record *record)
     replay->pending += record->changes.n;
     apply_changes(replay, record->changes);
     replay->txn.applied = replay->applied = record->number;
-    replay->time_ms = record->time_ms;
+    if (record->time_ms > replay->time_ms)
+        replay->time_ms = record->time_ms;
     replay->bytes += record->changes.n;
     progress_tell(&replay->progress, replay->bytes);
     if (replay->pending > REPLAY_BYTES)

@@ -4,7 +4,7 @@
  * copy that was finished, synced and never touched again:
  *
  *     snapshots/0000000000004711-1794744000000-9d3c0a11.mdb
- *               the batch it goes to, that batch's time, the checksum of the file
+ *               the batch it goes to, the latest time of any batch in it, the checksum of the file
  *
  * Recovery, the next base image and a restore to some moment are the same thing: a base image and
  * the log behind it, up to somewhere.
@@ -34,7 +34,6 @@ struct image_job {
     const char *path;  /* the file to make */
     size_t map_bytes;  /* what it may grow to */
     uint64_t number;   /* not beyond this batch */
-    int64_t time_ms;   /* not beyond this time */
     uint64_t reaches;  /* the data are known to go to this batch: less is damage */
     bool for_good;     /* a base image: synced, with its checksum */
     bool salvage;      /* a damaged log is used up to the damage */

@@ -10,7 +10,6 @@
  */
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/thread.h"
@@ -89,13 +88,13 @@ static void remove_file(const char *dir, const char *name)
         unlink(path);
 }
 
-uint64_t keeper_choose(const struct base *bases, size_t n, int64_t now_ms, int64_t keep_ms,
+uint64_t keeper_choose(const struct base *bases, size_t n, int64_t limit_ms, int64_t keep_ms,
                        bool *keep)
 {
     enum { STEPS = 8 }; /* what is kept is at most an eighth older than it must be */
     size_t oldest = 0;
     for (size_t i = 0; i + 1 < n; i++)
-        if (bases[i].time_ms <= now_ms - keep_ms)
+        if (bases[i].time_ms <= limit_ms)
             oldest = i;
     for (size_t i = 0, last = oldest; i < n; i++) {
         bool far = i > oldest && bases[i].time_ms - bases[last].time_ms >= keep_ms / STEPS;
@@ -103,11 +102,11 @@ uint64_t keeper_choose(const struct base *bases, size_t n, int64_t now_ms, int64
         if (far)
             last = i;
     }
-    return n > 1 && bases[oldest].time_ms <= now_ms - keep_ms ? bases[oldest].number : 0;
+    return n > 1 && bases[oldest].time_ms <= limit_ms ? bases[oldest].number : 0;
 }
 
 /* Removes base images that are not to be kept; answers the record before which no log is needed. */
-static uint64_t remove_bases(const struct store *store, int64_t now_ms, int64_t keep_ms)
+static uint64_t remove_bases(const struct store *store, int64_t limit_ms, int64_t keep_ms)
 {
     struct base *bases;
     size_t n;
@@ -116,7 +115,7 @@ static uint64_t remove_bases(const struct store *store, int64_t now_ms, int64_t 
     if (!base_list(store->base_dir, &bases, &n) && n)
         keep = calloc(n, sizeof *keep);
     if (keep)
-        needed = keeper_choose(bases, n, now_ms, keep_ms, keep);
+        needed = keeper_choose(bases, n, limit_ms, keep_ms, keep);
     for (size_t i = 0; keep && i < n; i++) {
         char name[BASE_NAME_BYTES];
         base_name(&bases[i], name);
@@ -157,12 +156,11 @@ static void remove_segments(const struct store *store, uint64_t needed)
 
 static void remove_old(struct store *store)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
     int64_t keep_ms = (int64_t)store->settings.log_days * 24 * 60 * 60 * 1000;
     int alone = store_hold_alone(store->log_dir);
     if (alone >= 0) /* otherwise somebody reads it: after the next image */
-        remove_segments(store, remove_bases(store, (int64_t)now.tv_sec * 1000, keep_ms));
+        remove_segments(store,
+                        remove_bases(store, store->limit_ms(store->clock, keep_ms), keep_ms));
     store_unlock(&alone);
 }
 
@@ -181,7 +179,6 @@ static bool make_base(struct store *store)
         .path = path,
         .map_bytes = (size_t)store->settings.map_mb << 20,
         .number = redo_synced(store->redo),
-        .time_ms = INT64_MAX,
         .for_good = true,
         .cancel = &store->stopping,
     };

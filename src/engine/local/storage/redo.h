@@ -6,8 +6,8 @@
  *     log/0000000000000001.log   a header, then the records 1, 2, 3 ...
  *     log/0000000000004711.log   a segment is named after its first record
  *
- * A record is a batch: its number, the time of its newest change, and the rows put and deleted, as
- * absolute values, so that replaying one twice does no harm. docs/FORMAT.md has the bytes.
+ * A record is a batch: its number, the time by the clock, which may have been set back since the one before, and the rows
+ * put and deleted, as absolute values, so that replaying one twice does no harm. docs/FORMAT.md has the bytes.
  */
 #ifndef LOCAL_REDO_H
 #define LOCAL_REDO_H
@@ -88,6 +88,12 @@ enum tidings_err redo_scan(struct redo_scan *scan);
 enum tidings_err redo_scan_segment(struct redo_scan *scan, uint64_t first, bool last,
                                    struct bytes segment);
 
+/*
+ * The last record behind `after` that was written when the clock said no more than that; `after` if there is none. The
+ * clock may have been set back: then all before it is in, too. Damage is an end like any other: whoever replays meets it.
+ */
+uint64_t redo_until(const char *dir, const uint8_t *id, uint64_t after, int64_t time_ms);
+
 /* ---- Writing -------------------------------------------------------------------------------- */
 
 struct redo;
@@ -99,16 +105,14 @@ struct redo_options {
     bool each_second;       /* sync once a second instead of every record */
 };
 
-/* Goes on behind the record `number` of that time in a segment of its own, made with the first
- * append. */
-enum tidings_err redo_open(const struct redo_options *options, uint64_t number, int64_t time_ms,
-                           struct redo **redo);
+/* Goes on behind the record `number` in a segment of its own, made with the first append. */
+enum tidings_err redo_open(const struct redo_options *options, uint64_t number, struct redo **redo);
 
 /* Syncs, cuts off what was allocated ahead, frees. OK if everything written is durable. */
 enum tidings_err redo_close(struct redo *redo);
 
 /*
- * Appends the next record, of this time or the one before's if that is later, and, unless it syncs each second, syncs it. On NO_SPACE and IO nothing has
+ * Appends the next record and, unless it syncs each second, syncs it. On NO_SPACE and IO nothing has
  * happened. UNCERTAIN: it may be in the log or not, and nothing can be appended any more: a
  * sync that failed once may have lost what it was for, and must not be tried again.
  */

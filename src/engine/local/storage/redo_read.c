@@ -353,3 +353,27 @@ enum tidings_err redo_scan(struct redo_scan *scan)
     free(firsts);
     return err;
 }
+
+/* ---- A moment ------------------------------------------------------------------------------- */
+
+struct until {
+    int64_t time_ms;
+    uint64_t number;
+};
+
+static bool note_until(void *ctx, const struct redo_record *record)
+{
+    struct until *until = ctx;
+    if (record->time_ms <= until->time_ms)
+        until->number = record->number;
+    return true;
+}
+
+uint64_t redo_until(const char *dir, const uint8_t *id, uint64_t after, int64_t time_ms)
+{
+    struct until until = {.time_ms = time_ms, .number = after};
+    struct redo_scan scan = {
+        .dir = dir, .id = id, .after = after, .visit = note_until, .ctx = &until};
+    redo_scan(&scan);
+    return until.number;
+}

@@ -23,7 +23,6 @@ struct redo {
     uint64_t end;      /* where the next record goes */
     uint64_t prepared; /* zeros up to here */
     uint64_t number;   /* of the newest record */
-    int64_t time_ms;   /* of the newest record */
     int64_t synced_ms; /* when the last sync was */
     uint8_t *record;   /* the record under way */
     size_t room;
@@ -39,8 +38,7 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-enum tidings_err redo_open(const struct redo_options *options, uint64_t number, int64_t time_ms,
-                           struct redo **out)
+enum tidings_err redo_open(const struct redo_options *options, uint64_t number, struct redo **out)
 {
     struct redo *redo = calloc(1, sizeof *redo);
     if (!redo)
@@ -50,7 +48,6 @@ enum tidings_err redo_open(const struct redo_options *options, uint64_t number, 
     memcpy(redo->id, options->id, sizeof redo->id);
     redo->fd = -1;
     redo->number = number;
-    redo->time_ms = time_ms;
     atomic_init(&redo->synced, number);
     *out = redo;
     return TIDINGS_OK;
@@ -216,7 +213,7 @@ enum tidings_err redo_append(struct redo *redo, int64_t time_ms, struct bytes ch
     struct redo_record record = {
         .number = redo->number + 1,
         .synced = redo_synced(redo),
-        .time_ms = time_ms > redo->time_ms ? time_ms : redo->time_ms,
+        .time_ms = time_ms,
         .changes = changes,
     };
     const uint8_t *bytes = encode(redo, &record, n);
@@ -226,7 +223,6 @@ enum tidings_err redo_append(struct redo *redo, int64_t time_ms, struct bytes ch
     if (err)
         return take_back(redo, err);
     redo->number++;
-    redo->time_ms = record.time_ms;
     redo->end += n;
     atomic_fetch_add(&redo->bytes, n);
     return redo->options.each_second ? TIDINGS_OK : sync_segment(redo);

@@ -143,7 +143,6 @@ static struct image_job job_of(const struct store_options *options, struct store
         .path = path,
         .map_bytes = (size_t)store->settings.map_mb << 20,
         .number = UINT64_MAX,
-        .time_ms = INT64_MAX,
         .reaches = reaches,
         .progress = options->progress,
     };
@@ -167,7 +166,6 @@ static enum tidings_err make_image(const struct store_options *options, struct s
     struct image_job job = job_of(options, store, fresh, reaches);
     enum tidings_err err = image_make(&job);
     *end = job.end;
-    end->time_ms = job.made.time_ms;
     if (err)
         return say(&job, err, message);
     if (rename(fresh, data) || dir_sync(store->dir))
@@ -269,7 +267,7 @@ static enum tidings_err open_log(const struct store_options *options, struct sto
     /* Of what the last process wrote and nobody synced, only the pages in memory are known. */
     if (!was_clean && redo_rewrite(store->log_dir, end))
         return fail_with(file_error(), message, "the end of the log cannot be written anew");
-    enum tidings_err err = redo_open(&redo, kv_applied(store->kv), end->time_ms, &store->redo);
+    enum tidings_err err = redo_open(&redo, kv_applied(store->kv), &store->redo);
     if (!err)
         kv_log(store->kv, store->redo);
     return err;
@@ -319,6 +317,8 @@ enum tidings_err store_open(const struct store_options *options, struct store **
     if (!store)
         return TIDINGS_NO_MEMORY;
     store->settings = *options->settings;
+    store->limit_ms = options->limit_ms;
+    store->clock = options->clock;
     store->lock_fd = -1;
     snprintf(store->dir, sizeof store->dir, "%s", options->dir);
     enum tidings_err err = store_lock(store->dir, &store->lock_fd, message);

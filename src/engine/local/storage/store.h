@@ -28,12 +28,17 @@ struct store_options {
     void (*pause)(void *ctx); /* see kv_options */
     void (*resume)(void *ctx);
     void *ctx;
+    /* The time of records up to which all are at least that old. Thread-safe. */
+    int64_t (*limit_ms)(void *clock, int64_t age_ms);
+    void *clock;
 };
 
 struct store {
     char dir[PATH_BYTES], log_dir[PATH_BYTES], base_dir[PATH_BYTES];
     uint8_t id[REDO_ID_BYTES];
     struct tidings_settings settings;
+    int64_t (*limit_ms)(void *clock, int64_t age_ms);
+    void *clock;
     int lock_fd;
     struct kv *kv;
     struct redo *redo;
@@ -63,8 +68,9 @@ void store_close(struct store *store);
 bool keeper_start(struct store *store);
 void keeper_stop(struct store *store);
 
-/* Which of the base images, oldest first, to keep; answers the record up to which no log is needed. */
-uint64_t keeper_choose(const struct base *bases, size_t n, int64_t now_ms, int64_t keep_ms,
+/* Which of the base images, oldest first, to keep, if those up to a time are older than keep_ms; answers the record up
+ * to which no log is needed. */
+uint64_t keeper_choose(const struct base *bases, size_t n, int64_t limit_ms, int64_t keep_ms,
                        bool *keep);
 
 /* How many of the log's segments, by their first records, hold nothing behind that record. */

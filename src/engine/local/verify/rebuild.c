@@ -162,7 +162,7 @@ enum tidings_err rebuild_lists(struct local *local)
     enum tidings_err err = kv_begin(local->kv, &txn);
     if (err)
         return err;
-    txn.time_ms = local_now(local, NULL);
+    txn.time_ms = clock_read(&local->clock).wall_ms;
     err = rebuild_realm(&txn, TABLE_POST, post_entry, realm_rows[REALM_POSTS].lists);
     if (!err)
         err = rebuild_realm(&txn, TABLE_SCENE, scene_entry, realm_rows[REALM_SCENES].lists);
