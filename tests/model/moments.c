@@ -188,8 +188,21 @@ static bool restore_one(struct job *job, const char *from, const struct moment *
     return true;
 }
 
-/* Moments before the oldest base image are refused, not made up. */
-static bool is_refused(struct job *job, const char *from, int64_t until_ms)
+/* Whether something happened at or before that time after something later: the clock was set back. */
+static bool came_back(const struct job *job, int64_t until_ms, size_t done)
+{
+    bool later = false;
+
+    for (size_t i = 0; i < done; i++) {
+        if (later && job->moments->times[i] <= until_ms)
+            return true;
+        later |= job->moments->times[i] > until_ms;
+    }
+    return false;
+}
+
+/* Moments before the oldest base image are refused, not made up; unless the clock came by there again. */
+static bool is_refused(struct job *job, const char *from, int64_t until_ms, size_t done)
 {
     struct tidings_restore restore = {.from = from, .until_ms = until_ms};
     char dir[PATH_MOST];
@@ -199,7 +212,7 @@ static bool is_refused(struct job *job, const char *from, int64_t until_ms)
     path_of(job, dir, "refused", job->moments->n);
     restore.dir = dir;
     err = tidings_restore(&restore, &message);
-    return err == TIDINGS_NOT_FOUND ||
+    return err == TIDINGS_NOT_FOUND || (err == TIDINGS_OK && came_back(job, until_ms, done)) ||
            run_fail(&job->run, "restoring to %" PRId64 ", which is not kept: %s", until_ms,
                     tidings_err_code(err));
 }
@@ -220,7 +233,7 @@ static bool add_moment(struct job *job, enum source source, size_t done)
     }
     first_ms = earliest(from);
     moment.until_ms = some_moment(job, done);
-    if (moment.until_ms < first_ms && !is_refused(job, from, moment.until_ms))
+    if (moment.until_ms < first_ms && !is_refused(job, from, moment.until_ms, done))
         return false;
     while (moment.until_ms < first_ms) /* which the last step is not */
         moment.until_ms =

@@ -330,7 +330,8 @@ static enum tidings_err find_moment(const struct place *from, const uint8_t *id,
         return store_fail(err, message, "the source cannot be read", true);
     uint64_t after = choice.before ? choice.before : choice.first - 1;
     *number = redo_until(from->log_dir, id, after, until_ms);
-    if (*number >= choice.oldest.number || choice.first == 1)
+    bool found = choice.before || *number > after; /* otherwise everything there is came later */
+    if ((found && *number >= choice.oldest.number) || choice.first == 1)
         return TIDINGS_OK;
     snprintf(text, sizeof text,
              "that moment is not kept any more: the earliest is %" PRId64 " (ms since 1970)",
