@@ -238,7 +238,9 @@ void conn_answered(struct http_conn *conn, struct http_request *req)
         conn->reset = true;
         conn_kill(conn);
     }
-    conn_recharge(conn);
+    /* Most answers have left by the end of the turn: the counter that all loops share can wait. */
+    if (waiting > OUTPUT_PAUSE)
+        conn_recharge(conn);
     conn_touch(conn);
 }
 
