@@ -737,14 +737,24 @@ TIDINGS_API const char *tidings_event_name(enum tidings_event_type type);
 TIDINGS_API const char *tidings_event_action(enum tidings_event_type type);
 TIDINGS_API const char *tidings_event_target(enum tidings_event_type type);
 
+/* The bucket that an operation took a token of, or was refused by; a name, a static text, is there only if it asked one. */
+struct tidings_limit {
+    const char *name; /* "follow", "react", "comment" or "publish" */
+    int64_t burst;
+    int64_t refill_ms;
+    int64_t left;    /* tokens */
+    int64_t next_ms; /* until there is one more; 0: it is full */
+};
+
 /*
  * Filled in by tidings_finish. What it points to belongs to it and lives until the next
  * tidings_finish with it, or tidings_answer_release.
  */
 struct tidings_answer {
     enum tidings_err err;
-    const char *field;         /* INVALID: the argument at fault, as the HTTP API names it */
-    int64_t retry_after_ms;    /* RATE_LIMITED, BUSY */
+    const char *field;      /* INVALID: the argument at fault, as the HTTP API names it */
+    int64_t retry_after_ms; /* RATE_LIMITED, BUSY */
+    struct tidings_limit limit;
     struct tidings_text title; /* DELETED: the post's title, which survives */
     struct tidings_text
         stored; /* op->once: what render made of the first answer, and nothing else */

@@ -13,7 +13,12 @@
 #include "api/internal.h"
 #include "base/log.h"
 
-enum { IDEMPOTENCY_KEY_MAX = 255, FIELDS_MAX = 6, NUMBER_TEXT = 24 };
+enum { IDEMPOTENCY_KEY_MAX = 255, FIELDS_MAX = 8, FIELD_TEXT = 96 };
+
+/* Values of headers that are made up. */
+struct field_texts {
+    char wait[FIELD_TEXT], policy[FIELD_TEXT], limit[FIELD_TEXT];
+};
 
 int64_t api_now_ms(void)
 {
@@ -36,19 +41,40 @@ struct api_loop *exchange_loop(const struct exchange *ex)
 
 /* ---- Responding ----------------------------------------------------------------------------- */
 
-/* Headers that follow from the status. */
-static size_t answer_fields(const struct exchange *ex, int status, struct http_field *fields,
-                            char number[NUMBER_TEXT])
+static long long seconds(int64_t ms)
 {
-    size_t n = 0;
+    return (long long)(ms + 999) / 1000;
+}
+
+/* The bucket that was asked, as draft-ietf-httpapi-ratelimit-headers has it: how many tokens there are, in how many seconds
+ * all of them come back; how many are left, and when there is one more. */
+static size_t limit_fields(const struct tidings_limit *limit, struct http_field *fields,
+                           struct field_texts *texts)
+{
+    if (!limit->name)
+        return 0;
+    snprintf(texts->policy, FIELD_TEXT, "\"%s\";q=%lld;w=%lld", limit->name,
+             (long long)limit->burst, seconds(limit->burst * limit->refill_ms));
+    snprintf(texts->limit, FIELD_TEXT, "\"%s\";r=%lld;t=%lld", limit->name, (long long)limit->left,
+             seconds(limit->next_ms));
+    fields[0] = (struct http_field){"RateLimit-Policy", texts->policy};
+    fields[1] = (struct http_field){"RateLimit", texts->limit};
+    return 2;
+}
+
+/* Headers that follow from the answer and the status. */
+static size_t answer_fields(const struct exchange *ex, int status, struct http_field *fields,
+                            struct field_texts *texts)
+{
+    size_t n = limit_fields(&ex->answer.limit, fields, texts);
     int64_t wait_ms = ex->answer.retry_after_ms;
     if (status == 405)
         fields[n++] = (struct http_field){"Allow", ex->allow};
     if (status == 401)
         fields[n++] = (struct http_field){"WWW-Authenticate", "Bearer"};
     if (status == 429 || status == 503) {
-        snprintf(number, NUMBER_TEXT, "%lld", wait_ms > 0 ? (long long)(wait_ms + 999) / 1000 : 1);
-        fields[n++] = (struct http_field){"Retry-After", number};
+        snprintf(texts->wait, FIELD_TEXT, "%lld", wait_ms > 0 ? seconds(wait_ms) : 1);
+        fields[n++] = (struct http_field){"Retry-After", texts->wait};
     }
     fields[n++] = (struct http_field){"X-Content-Type-Options", "nosniff"};
     fields[n++] = (struct http_field){"Cache-Control", "no-store"};
@@ -73,12 +99,12 @@ void exchange_respond(struct exchange *ex, int status, const char *content_type,
                       size_t n)
 {
     struct http_field fields[FIELDS_MAX];
-    char number[NUMBER_TEXT];
+    struct field_texts texts;
     struct http_response response = {
         .status = status,
         .content_type = n ? content_type : NULL,
         .fields = fields,
-        .n_fields = answer_fields(ex, status, fields, number),
+        .n_fields = answer_fields(ex, status, fields, &texts),
         .body = body,
         .body_len = n,
     };

@@ -21,4 +21,8 @@ struct bucket_rule {
 bool bucket_take(const struct bucket_rule *rule, int64_t now_ms, int64_t *full_at,
                  int64_t *retry_after_ms);
 
+/* How many tokens are left at now_ms, and in *next_ms how long until there is one more; 0 in a full bucket. */
+int64_t bucket_left(const struct bucket_rule *rule, int64_t now_ms, int64_t full_at,
+                    int64_t *next_ms);
+
 #endif

@@ -160,6 +160,9 @@ enum tidings_err tidings_finish(struct tidings *tidings, struct tidings_call *ca
     answer->err = call->err ? call->err : tidings->engine->vtable->finish(tidings->engine, call);
     if (answer->err)
         memset(&answer->u, 0, sizeof answer->u);
+    /* What is refused for another reason has spent nothing. */
+    if (answer->err && answer->err != TIDINGS_RATE_LIMITED)
+        answer->limit = (struct tidings_limit){0};
     return answer->err;
 }
 

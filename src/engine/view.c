@@ -77,28 +77,53 @@ void view_user_row(struct view *view, struct reply *reply, uint64_t user, uint64
 
 /* ---- For changes ---------------------------------------------------------------------------- */
 
-enum tidings_err view_take_token(struct view *view, struct reply *reply,
-                                 const struct bucket_rule *rule, uint64_t *full_at)
+static struct bucket_rule rule_of(const struct tidings_settings *settings, enum bucket bucket)
 {
-    int64_t at = (int64_t)*full_at, wait;
-    if (reply->op->role != TIDINGS_ROLE_USER)
-        return TIDINGS_OK;
-    if (!bucket_take(rule, view->elapsed_ms, &at, &wait)) {
-        reply->answer->retry_after_ms = wait;
-        return TIDINGS_RATE_LIMITED;
+    switch (bucket) {
+#define X(name, lower)                                                \
+    case BUCKET_##name:                                               \
+        return (struct bucket_rule){(int64_t)settings->lower##_burst, \
+                                    (int64_t)settings->lower##_refill_ms};
+        BUCKETS(X)
+#undef X
     }
-    *full_at = (uint64_t)at;
-    return TIDINGS_OK;
+    abort();
 }
 
-enum tidings_err view_take_follow_token(struct view *view, struct reply *reply,
-                                        struct user_record *user)
+static uint64_t *full_at_of(struct user_record *user, enum bucket bucket)
 {
-    struct bucket_rule rule = {
-        .burst = (int64_t)view->settings->follow_burst,
-        .refill_ms = (int64_t)view->settings->follow_refill_ms,
+    switch (bucket) {
+#define X(name, lower)  \
+    case BUCKET_##name: \
+        return &user->lower##_full_at;
+        BUCKETS(X)
+#undef X
+    }
+    abort();
+}
+
+enum tidings_err view_take_token(struct view *view, struct reply *reply, enum bucket bucket,
+                                 struct user_record *user)
+{
+    static const char *const names[] = {
+#define X(name, lower) [BUCKET_##name] = #lower,
+        BUCKETS(X)
+#undef X
     };
-    return view_take_token(view, reply, &rule, &user->follow_full_at);
+    struct bucket_rule rule = rule_of(view->settings, bucket);
+    uint64_t *full_at = full_at_of(user, bucket);
+    int64_t at = (int64_t)*full_at;
+    if (reply->op->role != TIDINGS_ROLE_USER)
+        return TIDINGS_OK;
+    bool taken = bucket_take(&rule, view->elapsed_ms, &at, &reply->answer->retry_after_ms);
+    struct tidings_limit *limit = &reply->answer->limit;
+    *limit = (struct tidings_limit){
+        .name = names[bucket], .burst = rule.burst, .refill_ms = rule.refill_ms};
+    limit->left = bucket_left(&rule, view->elapsed_ms, at, &limit->next_ms);
+    if (!taken)
+        return TIDINGS_RATE_LIMITED;
+    *full_at = (uint64_t)at;
+    return TIDINGS_OK;
 }
 
 void view_add(struct view *view, uint64_t *count, int64_t delta)

@@ -129,15 +129,25 @@ void view_user_row(struct view *view, struct reply *reply, uint64_t user, uint64
 
 /* ---- For changes ---------------------------------------------------------------------------- */
 
+/* The buckets of a user, and what the API calls them. */
+#define BUCKETS(X)      \
+    X(FOLLOW, follow)   \
+    X(REACT, react)     \
+    X(COMMENT, comment) \
+    X(PUBLISH, publish)
+
+enum bucket {
+#define X(name, lower) BUCKET_##name,
+    BUCKETS(X)
+#undef X
+};
+
 /*
- * Takes a token at the operation's time from the bucket in a user's record, which the caller writes.
- * If none is left: RATE_LIMITED, with the wait in the answer. Services and admins are free of it.
+ * Takes a token at the operation's time from a bucket in a user's record, which the caller writes, and says in the answer how
+ * many are left. If none is: RATE_LIMITED, with the wait. Services and admins are free of it.
  */
-enum tidings_err view_take_token(struct view *view, struct reply *reply,
-                                 const struct bucket_rule *rule, uint64_t *full_at);
-/* The same from the bucket of follows. */
-enum tidings_err view_take_follow_token(struct view *view, struct reply *reply,
-                                        struct user_record *user);
+enum tidings_err view_take_token(struct view *view, struct reply *reply, enum bucket bucket,
+                                 struct user_record *user);
 
 /* Adds to a count. A would-be negative one is a fault in the data: the view fails. */
 void view_add(struct view *view, uint64_t *count, int64_t delta);

@@ -95,15 +95,23 @@ static void publishing_takes_tokens(void **state)
     options.settings.publish_burst = 3;
     options.settings.publish_refill_ms = 2000;
     reopen_engine();
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         must(publish_op(ANN, TIDINGS_ROLE_USER));
+        assert_string_equal(answer.limit.name, "publish");
+        assert_int_equal(answer.limit.burst, 3);
+        assert_int_equal(answer.limit.refill_ms, 2000);
+        assert_int_equal(answer.limit.left, 2 - i);
+        assert_int_equal(answer.limit.next_ms, 2000);
+    }
     uint64_t end = events_end();
     assert_int_equal(run(publish_op(ANN, TIDINGS_ROLE_USER)), TIDINGS_RATE_LIMITED);
     assert_int_equal(answer.retry_after_ms, 2000);
+    assert_int_equal(answer.limit.left, 0);
     assert_int_equal(events_end(), end);
     must(publish_op(BOB, TIDINGS_ROLE_USER)); /* each has their own */
     must(publish_op(ANN, TIDINGS_ROLE_SERVICE));
     must(publish_op(ANN, TIDINGS_ROLE_ADMIN));
+    assert_null(answer.limit.name);
     atomic_fetch_add(&clock_ms, 1999);
     reopen_engine();
     assert_int_equal(run(publish_op(ANN, TIDINGS_ROLE_USER)), TIDINGS_RATE_LIMITED);

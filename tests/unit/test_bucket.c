@@ -128,6 +128,31 @@ static void it_agrees_with_counting_tokens(void **state)
     }
 }
 
+static void what_is_left_is_what_can_be_taken(void **state)
+{
+    (void)state;
+    struct rng rng = test_rng();
+    for (int round = 0; round < 2000; round++) {
+        struct bucket_rule of = {.burst = 1 + (int64_t)rng_below(&rng, 5),
+                                 .refill_ms = 1 + (int64_t)rng_below(&rng, 20)};
+        /* May be emptier than empty: it was larger once. */
+        int64_t full_at = NOW_MS + (int64_t)rng_below(&rng, 150) - 20, next_ms, wait;
+        int64_t left = bucket_left(&of, NOW_MS, full_at, &next_ms);
+        assert_int_equal(drain(&of, NOW_MS, &(int64_t){full_at}), left);
+        if (full_at <= NOW_MS) {
+            assert_int_equal(left, of.burst);
+            assert_int_equal(next_ms, 0);
+            continue;
+        }
+        assert_int_equal(drain(&of, NOW_MS + next_ms - 1, &(int64_t){full_at}), left);
+        assert_int_equal(drain(&of, NOW_MS + next_ms, &(int64_t){full_at}), left + 1);
+        if (!left) {
+            assert_false(bucket_take(&of, NOW_MS, &full_at, &wait));
+            assert_int_equal(next_ms, wait);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +165,7 @@ int main(void)
         cmocka_unit_test(the_largest_settings_do_not_overflow),
         cmocka_unit_test(stricter_settings_apply_to_what_was_taken_before),
         cmocka_unit_test(it_agrees_with_counting_tokens),
+        cmocka_unit_test(what_is_left_is_what_can_be_taken),
     };
     return RUN_TESTS(tests);
 }

@@ -138,11 +138,7 @@ enum tidings_err change_comment(struct view *view, struct reply *reply)
                                 .parent = op->u.comment.parent_id,
                                 .user = op->user_id,
                             }};
-    struct bucket_rule rule = {
-        .burst = (int64_t)view->settings->comment_burst,
-        .refill_ms = (int64_t)view->settings->comment_refill_ms,
-    };
-    enum tidings_err err = view_take_token(view, reply, &rule, &user.comment_full_at);
+    enum tidings_err err = view_take_token(view, reply, BUCKET_COMMENT, &user);
     if (!err)
         err = find_place(view, reply, &target);
     if (err)

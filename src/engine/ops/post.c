@@ -43,11 +43,7 @@ enum tidings_err change_publish(struct view *view, struct reply *reply)
     const struct tidings_op *op = reply->op;
     uint64_t author = op->user_id, id = view->stamp;
     struct user_record user = view_user(view, author);
-    struct bucket_rule rule = {
-        .burst = (int64_t)view->settings->publish_burst,
-        .refill_ms = (int64_t)view->settings->publish_refill_ms,
-    };
-    enum tidings_err err = view_take_token(view, reply, &rule, &user.publish_full_at);
+    enum tidings_err err = view_take_token(view, reply, BUCKET_PUBLISH, &user);
     if (err)
         return err;
     struct post_record post = {

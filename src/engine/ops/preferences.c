@@ -29,7 +29,7 @@ enum tidings_err change_preferences_set(struct view *view, struct reply *reply)
         return TIDINGS_OK;
     /* Work for every subscription: not as often as one likes. */
     struct user_record record = view_user(view, user);
-    enum tidings_err err = view_take_follow_token(view, reply, &record);
+    enum tidings_err err = view_take_token(view, reply, BUCKET_FOLLOW, &record);
     if (err)
         return err;
     view_put_user(view, user, &record);

@@ -88,11 +88,7 @@ static enum tidings_err set(struct view *view, struct reply *reply, bool wanted)
     const struct tidings_op *op = reply->op;
     struct user_record user = view_user(view, op->user_id);
     struct target target;
-    struct bucket_rule rule = {
-        .burst = (int64_t)view->settings->react_burst,
-        .refill_ms = (int64_t)view->settings->react_refill_ms,
-    };
-    enum tidings_err err = view_take_token(view, reply, &rule, &user.react_full_at);
+    enum tidings_err err = view_take_token(view, reply, BUCKET_REACT, &user);
     if (err)
         return err;
     if (!target_find(view, op->u.react.target, op->u.react.id, &target))

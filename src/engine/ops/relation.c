@@ -22,7 +22,7 @@ enum tidings_err change_follow(struct view *view, struct reply *reply)
     struct user_record user = view_user(view, fan);
     struct tie tie;
 
-    enum tidings_err err = view_take_follow_token(view, reply, &user);
+    enum tidings_err err = view_take_token(view, reply, BUCKET_FOLLOW, &user);
     if (err)
         return err;
     tie_load(view, REALM_POSTS, fan, author, &tie);
@@ -49,7 +49,7 @@ enum tidings_err change_unfollow(struct view *view, struct reply *reply)
     struct user_record user = view_user(view, fan);
     struct tie tie;
 
-    enum tidings_err err = view_take_follow_token(view, reply, &user);
+    enum tidings_err err = view_take_token(view, reply, BUCKET_FOLLOW, &user);
     if (err)
         return err;
     tie_load(view, REALM_POSTS, fan, author, &tie);
