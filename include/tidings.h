@@ -159,11 +159,12 @@ struct tidings_options {
      * tool that only looks. Otherwise opening with other rules judges and orders everything anew. */
     bool as_stored;
     bool rebuild; /* make the authors' lists anew from their posts, if they are damaged */
+    bool remake;  /* make the data file anew from base image and log, whatever it looks like */
     /* The time in ms since 1970; NULL is the system's clock. Called from any thread. */
     int64_t (*clock)(void *ctx);
     void *clock_ctx;
-    /* Told when the stored data contradicts itself; NULL: nobody is. Static text. Must be quick: it
-     * runs on the writer thread. */
+    /* Told when the stored data contradicts itself; NULL: nobody is. Must be quick: it runs on the
+     * writer thread. The text is gone afterwards. */
     void (*fault)(void *ctx, const char *text);
     void *fault_ctx;
 };
@@ -984,12 +985,16 @@ TIDINGS_API void tidings_stats(struct tidings *engine, struct tidings_stats *sta
 
 /* What verify found. */
 struct tidings_verify {
-    bool repair;                      /* in: mend what can be recomputed */
+    bool repair; /* in: mend what can be recomputed */
+    /* in: first hold the data file against one made anew from base image and log, row by row. Where they differ, nothing
+     * is mended: what is wrong with it must not get into the log. Opened with `remake` it is right again. */
+    bool deep;
     FILE *report;                     /* in: a line for every difference; may be NULL */
     struct tidings_progress progress; /* in */
     uint64_t checked;
     uint64_t differences;
     uint64_t repaired;
+    uint64_t spoiled; /* deep: rows of the data file that are not what base image and log say */
 };
 
 /* Recomputes every stored count and checks every index against its table, in both directions, with

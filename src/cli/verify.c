@@ -10,23 +10,53 @@
 enum { PATH_BYTES = 4096 };
 
 static const char help[] =
-    "usage: tidings verify --data DIR [--repair]\n\n"
+    "usage: tidings verify --data DIR [--deep] [--repair]\n\n"
     "Recomputes every stored count from what it was counted from and checks every index\n"
     "against its table, in both directions. Prints a line for every difference.\n\n"
     "  --data DIR   the data directory; no server may be using it\n"
-    "  --repair     mend what can be recomputed\n\n"
+    "  --deep       first compare data.mdb with one made anew from base image and log\n"
+    "  --repair     mend what can be recomputed; with --deep, first replace data.mdb if it "
+    "differs\n\n"
     "Exit: 0 all is well, or all differences were mended; 1 differences; 2 usage; 3 cannot look.\n";
 
-static int run(const struct tidings_options *options, struct tidings_verify *verify)
+static void tell_fault(void *ctx, const char *text)
 {
-    struct tidings *tidings;
+    (void)ctx;
+    printf("%s\n", text);
+}
+
+/* With --deep --repair, a data.mdb that keeps it from opening, or differs, is made anew first: nothing may be mended, and
+ * so get into the log, because of what is only wrong in that file. */
+static enum tidings_err look(struct tidings_options *options, struct tidings_verify *verify,
+                             struct tidings **tidings)
+{
     const char *message;
-    enum tidings_err err = tidings_open(options, &tidings, &message);
-    if (err) {
+    enum tidings_err err = tidings_open(options, tidings, &message);
+    bool may_replace = verify->deep && verify->repair && !options->remake;
+    if (err && !(err == TIDINGS_CORRUPT && may_replace)) {
         fprintf(stderr, "tidings: %s: %s\n", options->dir, message);
-        return EXIT_BROKEN;
+        return err;
     }
-    err = tidings_verify(tidings, verify);
+    bool spoiled = err != TIDINGS_OK;
+    if (!err) {
+        err = tidings_verify(*tidings, verify);
+        spoiled = !err && verify->spoiled;
+    }
+    if (!spoiled || !may_replace)
+        return err;
+    printf("data.mdb is made anew\n");
+    tidings_close(*tidings);
+    *tidings = NULL;
+    options->remake = options->rebuild = true;
+    return look(options, verify, tidings);
+}
+
+static int run(struct tidings_options *options, struct tidings_verify *verify)
+{
+    struct tidings *tidings = NULL;
+    enum tidings_err err = look(options, verify, &tidings);
+    if (!tidings)
+        return EXIT_BROKEN;
     uint64_t left = verify->differences;
     if (!err && verify->repaired) {
         /* What was mended must now be right: look again. */
@@ -49,6 +79,7 @@ int cli_verify(int argc, char **argv)
 {
     static const struct option flags[] = {
         {"data", required_argument, NULL, 'd'},
+        {"deep", no_argument, NULL, 'D'},
         {"repair", no_argument, NULL, 'r'},
         {"help", no_argument, NULL, 'h'},
         {0},
@@ -68,9 +99,13 @@ int cli_verify(int argc, char **argv)
         }
         if (flag == 'd')
             options.dir = optarg;
+        if (flag == 'D')
+            verify.deep = true;
         if (flag == 'r')
-            verify.repair = options.rebuild = true;
+            verify.repair = true;
     }
+    options.rebuild = verify.repair && !verify.deep;
+    options.fault = tell_fault;
     if (!options.dir || optind < argc) {
         fputs(help, stderr);
         return EXIT_USAGE;

@@ -25,6 +25,7 @@ enum {
     APPLIED_BYTES = 8,
     DEPTH = 4,         /* pages that a row has above it and is on, in files of any size we know */
     PAGES_COMMIT = 64, /* the lists of tables and of free pages */
+    CUT_OFF = -1,      /* none of LMDB's codes */
 };
 
 #define MAP_LEAST  ((size_t)128 << 20)
@@ -69,6 +70,7 @@ static enum tidings_err translate(int rc)
     case MDB_CORRUPTED:
     case MDB_PAGE_NOTFOUND:
     case MDB_INVALID:
+    case CUT_OFF:
         return TIDINGS_CORRUPT;
     case MDB_VERSION_MISMATCH:
         return TIDINGS_VERSION;
@@ -100,17 +102,22 @@ static int open_tables(struct kv *kv)
     return mdb_txn_commit(txn);
 }
 
+static uint64_t length_of(const char *path)
+{
+    struct stat stat;
+    return lstat(path, &stat) ? 0 : (uint64_t)stat.st_size;
+}
+
 /*
  * The file is as long as the map, so the map is not much larger than what is used: it begins with what
  * is there, and doubles when it must.
  */
 static size_t first_map(const struct kv_options *options)
 {
-    struct stat stat;
+    uint64_t length = length_of(options->path);
     size_t size = MAP_LEAST;
-    if (!lstat(options->path, &stat))
-        while (size < (uint64_t)stat.st_size)
-            size *= 2;
+    while (size < length)
+        size *= 2;
     return size < options->map_bytes ? size : options->map_bytes;
 }
 
@@ -181,6 +188,13 @@ static int take_room(struct kv *kv, uint64_t upto)
     return rc;
 }
 
+/* LMDB has made the file as long as the map, and would read zeros where something was lost. It is made as short again,
+ * so that the next one sees it, too. A new file has nothing to lose. */
+static bool is_cut_off(struct kv *kv, uint64_t length)
+{
+    return length && length < kv_used_bytes(kv) && !ftruncate(kv->fd, (off_t)length);
+}
+
 static enum tidings_err read_applied(struct kv *kv)
 {
     struct kv_txn txn;
@@ -208,18 +222,21 @@ enum tidings_err kv_open(const struct kv_options *options, struct kv **out, cons
     }
     kv->options = *options;
     buf_init(&kv->changes, CHANGES_MAX);
+    uint64_t length = length_of(options->path);
     int rc = open_env(kv);
-    if (!rc) {
+    if (!rc)
         measure(kv);
+    if (!rc && is_cut_off(kv, length))
+        rc = CUT_OFF;
+    if (!rc)
         rc = take_room(kv, kv_used_bytes(kv) + PAGES_COMMIT * kv->page_bytes);
-    }
     if (!rc)
         rc = open_tables(kv);
     if (!rc)
         measure(kv);
     enum tidings_err err = translate(rc);
     if (rc)
-        *message = mdb_strerror(rc);
+        *message = rc == CUT_OFF ? "it is shorter than it was" : mdb_strerror(rc);
     if (!err) {
         err = read_applied(kv);
         *message = "it does not say which batch it goes to";
@@ -493,20 +510,25 @@ static int get(struct kv_txn *txn, enum table table, MDB_val *k, MDB_val *v)
     return cursor ? mdb_cursor_get(cursor, k, v, MDB_SET) : MDB_NOTFOUND;
 }
 
+static inline bool got(struct kv_txn *txn, int rc, const MDB_val *v, struct bytes *value)
+{
+    if (rc && rc != MDB_NOTFOUND)
+        kv_fail(txn, translate(rc));
+    if (!rc)
+        *value = bytes_of(v);
+    return !rc;
+}
+
 bool kv_get(struct kv_txn *txn, enum table table, const struct key *key, struct bytes *value)
 {
     MDB_val k = val_of(key), v;
-    if (txn->err)
-        return false;
-    int rc = get(txn, table, &k, &v);
-    if (rc == MDB_NOTFOUND)
-        return false;
-    if (rc) {
-        kv_fail(txn, translate(rc));
-        return false;
-    }
-    *value = bytes_of(&v);
-    return true;
+    return !txn->err && got(txn, get(txn, table, &k, &v), &v, value);
+}
+
+bool kv_get_anew(struct kv_txn *txn, enum table table, const struct key *key, struct bytes *value)
+{
+    MDB_val k = val_of(key), v;
+    return !txn->err && got(txn, mdb_get(txn->handle, txn->kv->dbi[table], &k, &v), &v, value);
 }
 
 uint64_t kv_rows(struct kv_txn *txn, enum table table)

@@ -123,6 +123,9 @@ void kv_reader_release(struct kv_txn *txn);
 /* Whether the key is there, and its value. */
 bool kv_get(struct kv_txn *txn, enum table table, const struct key *key, struct bytes *value);
 
+/* The same from the root down, whatever page was looked at before: for whoever does not trust the file. */
+bool kv_get_anew(struct kv_txn *txn, enum table table, const struct key *key, struct bytes *value);
+
 /* The first key >= `from`, looked up as kv_get does: no scanner moves. */
 bool kv_find(struct kv_txn *txn, enum table table, const struct key *from, struct bytes *key,
              struct bytes *value);

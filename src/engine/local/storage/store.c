@@ -205,7 +205,16 @@ static enum tidings_err catch_up(const struct store_options *options, struct sto
 static bool is_trusted(const struct state *state, const char *data, const char *boot)
 {
     bool same_boot = !strcmp(state->boot, boot) && strcmp(boot, NO_BOOT) != 0;
-    return is_there(data) && (state->is_clean || same_boot);
+    struct stat stat;
+    return !lstat(data, &stat) && stat.st_size && (state->is_clean || same_boot);
+}
+
+static void tell_of_damage(const struct store_options *options, const char *why)
+{
+    char text[MESSAGE_BYTES];
+    snprintf(text, sizeof text, "data.mdb is damaged and is made anew: %s", why);
+    if (options->notice)
+        options->notice(options->notice_ctx, text);
 }
 
 /* Opens data.mdb as it is, unless it is not what the state says, or nothing that can be opened: then store->kv is
@@ -222,8 +231,9 @@ static enum tidings_err open_trusted(const struct store_options *options, struct
     enum tidings_err err = open_image(options, store, data, message);
     if (err == TIDINGS_NO_SPACE || err == TIDINGS_NO_MEMORY)
         return err;
-    if (err || !state->is_clean || kv_applied(store->kv) == state->number)
+    if (!err && (!state->is_clean || kv_applied(store->kv) == state->number))
         return TIDINGS_OK;
+    tell_of_damage(options, err ? *message : "it is not what was closed");
     kv_close(store->kv);
     store->kv = NULL;
     return TIDINGS_OK;
@@ -237,7 +247,7 @@ static enum tidings_err use_image(const struct store_options *options, struct st
     enum tidings_err err = TIDINGS_OK;
     memcpy(running.id, state->id, sizeof running.id);
     state_boot(running.boot);
-    if (is_trusted(state, data, running.boot))
+    if (!options->remake && is_trusted(state, data, running.boot))
         err = open_trusted(options, store, state, data, running.boot, message);
     if (err)
         return err;

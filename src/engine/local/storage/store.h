@@ -24,6 +24,9 @@ struct store_options {
     const char *dir;
     const struct tidings_settings *settings;
     bool each_second;
+    bool remake;                                 /* data.mdb is made anew, whatever it looks like */
+    void (*notice)(void *ctx, const char *text); /* of damage that is mended; may be NULL */
+    void *notice_ctx;
     struct tidings_progress progress;
     void (*pause)(void *ctx); /* see kv_options */
     void (*resume)(void *ctx);
