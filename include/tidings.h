@@ -923,6 +923,10 @@ struct tidings_call {
  * may be open in a process, each on its own directory. On failure *message, if wanted, is a
  * text with the detail that stays until the thread opens again; for INVALID the name of the setting out of range,
  * "engine" or "dir".
+ *
+ * It belongs to the process that opened it. In a child made by fork every call answers CLOSED, and closing only lets go of
+ * it: what the parent has under way goes on there. A child that wants an engine opens one after the parent has closed its
+ * own, or on another directory.
  */
 TIDINGS_API enum tidings_err tidings_open(const struct tidings_options *options,
                                           struct tidings **engine, const char **message);
@@ -953,8 +957,8 @@ TIDINGS_API void tidings_watch(struct tidings *engine, struct tidings_watcher *w
 TIDINGS_API void tidings_unwatch(struct tidings *engine, struct tidings_watcher *watcher);
 
 /*
- * Completes what has been submitted, then closes. No call may be unfinished on another thread.
- * NULL is fine.
+ * Completes what has been submitted, then closes; changes submitted meanwhile get CLOSED. When it
+ * returns, nothing may be submitted or finished any more, nor be about to be. NULL is fine.
  */
 TIDINGS_API void tidings_close(struct tidings *engine);
 

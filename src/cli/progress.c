@@ -5,7 +5,8 @@
 
 #include "cli/cli.h"
 
-/* Rows, and bytes where a data file is made. The rows looked at are told again at the end; what was copied is not, so that line stays. */
+/* Rows, and bytes where a data file is made. The rows looked at are told again at the end; what was copied is not, so
+ * that line stays. */
 static void tell_rows(void *ctx, const char *part, uint64_t done, uint64_t total)
 {
     (void)ctx;
