@@ -980,7 +980,9 @@ struct tidings_stats {
     uint64_t log_bytes;  /* of the redo log that a recovery would replay */
     uint64_t snapshots;  /* base images made since opening */
     uint64_t snapshots_failed;
-    bool read_only; /* the log has failed: nothing can be written until the next start */
+    /* Nothing can be written: the last change found no room, until one does; or until the next start, since the log has
+     * failed or there was no room when it was opened. */
+    bool read_only;
     uint64_t newest_id;
 };
 

@@ -217,7 +217,7 @@ static void print_engine(struct api *api, struct buf *to)
     single(to, "snapshots_total", "counter", "Base images made.", stats.snapshots);
     single(to, "snapshots_failed_total", "counter", "Base images that could not be made.",
            stats.snapshots_failed);
-    single(to, "read_only", "gauge", "1: the log has failed, nothing can be written.",
+    single(to, "read_only", "gauge", "1: nothing can be written: no room, or the log has failed.",
            stats.read_only);
     print_engine_histogram(to, "batch_size", "Changes made durable together.", stats.batch_size, 1,
                            (double)stats.changes);

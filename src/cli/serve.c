@@ -139,7 +139,7 @@ static bool is_loopback(const char *listen)
 static void log_fault(void *ctx, const char *text)
 {
     (void)ctx;
-    log_message(LOG_ERROR, "fault in the stored data: %s", text);
+    log_message(LOG_ERROR, "storage: %s", text);
 }
 
 static bool open_engine(struct server *server)

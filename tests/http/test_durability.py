@@ -184,6 +184,20 @@ def test_a_data_file_that_was_cut_off_says_so_and_is_made_anew(make_server):
     server.user().get(f"/posts/{post['id']}")
 
 
+def test_readiness_says_when_there_is_no_room(make_server):
+    server = make_server(settings={"map_mb": 16})
+    user = server.user()
+    for _ in range(2000):
+        answer = user.send("POST", "/v1/posts", {"kind": "note", "title": "large", "body": "x" * 60000})
+        if answer.status != 201:
+            break
+    assert answer.status == 503 and answer.json["code"] == "no_space"
+    assert server.user().send("GET", "/readyz").json["writable"] is False
+    assert server.admin().get("/admin/status")["writable"] is False
+    server.restart()
+    assert server.user().send("GET", "/readyz").json["writable"] is True
+
+
 def test_the_log_in_words(make_server):
     server = make_server()
     ann, bob = server.users(2)

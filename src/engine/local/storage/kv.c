@@ -50,6 +50,7 @@ struct kv {
     uint64_t wanted;  /* bytes of the file that a transaction would have needed */
     uint64_t used;    /* bytes of the file in use when the transaction began */
     uint64_t applied; /* the newest batch in the file */
+    bool lacks_room;
     _Atomic uint64_t
         bytes;          /* of the file, for whoever asks: LMDB would look into the map to know */
     struct buf changes; /* of the transaction, for the log */
@@ -81,6 +82,7 @@ static enum tidings_err translate(int rc)
 
 /* ---- Opening ------------------------------------------------------------------------------- */
 
+/* Makes those that are not there, unless there is no room for them. */
 static int open_tables(struct kv *kv)
 {
     static const char *const names[TABLE_COUNT] = {
@@ -89,14 +91,14 @@ static int open_tables(struct kv *kv)
 #undef X
     };
     MDB_txn *txn;
-    int rc = mdb_txn_begin(kv->env, NULL, 0, &txn);
+    int rc = mdb_txn_begin(kv->env, NULL, kv->lacks_room ? MDB_RDONLY : 0, &txn);
     if (rc)
         return rc;
     for (int i = 0; i < TABLE_COUNT; i++) {
-        rc = mdb_dbi_open(txn, names[i], MDB_CREATE, &kv->dbi[i]);
+        rc = mdb_dbi_open(txn, names[i], kv->lacks_room ? 0 : MDB_CREATE, &kv->dbi[i]);
         if (rc) {
             mdb_txn_abort(txn);
-            return rc;
+            return kv->lacks_room && rc == MDB_NOTFOUND ? ENOSPC : rc;
         }
     }
     return mdb_txn_commit(txn);
@@ -230,7 +232,8 @@ enum tidings_err kv_open(const struct kv_options *options, struct kv **out, cons
         rc = CUT_OFF;
     if (!rc)
         rc = take_room(kv, kv_used_bytes(kv) + PAGES_COMMIT * kv->page_bytes);
-    if (!rc)
+    kv->lacks_room = options->to_read && (rc == ENOSPC || rc == EDQUOT);
+    if (!rc || kv->lacks_room)
         rc = open_tables(kv);
     if (!rc)
         measure(kv);
@@ -263,6 +266,11 @@ bool kv_settle(struct kv *kv)
 {
     return !mdb_env_sync(kv->env, 1) && !ftruncate(kv->fd, (off_t)kv_used_bytes(kv)) &&
            !fsync(kv->fd);
+}
+
+bool kv_lacks_room(const struct kv *kv)
+{
+    return kv->lacks_room;
 }
 
 void kv_log(struct kv *kv, struct redo *redo)

@@ -78,6 +78,7 @@ struct kv_options {
     size_t map_bytes;  /* what the file may grow to */
     unsigned readers;  /* read transactions at most; 0: alone with it, without a table of readers */
     struct redo *redo; /* where commits are logged; NULL: nowhere */
+    bool to_read;      /* a full disk is no reason not to open what is there: see kv_lacks_room */
     /* While the file is mapped anew, nobody reads. NULL: there is nobody. */
     void (*pause)(void *ctx);
     void (*resume)(void *ctx);
@@ -86,6 +87,9 @@ struct kv_options {
 
 /* Opens or makes the file. On failure *message is a static text. */
 enum tidings_err kv_open(const struct kv_options *options, struct kv **kv, const char **message);
+
+/* Whether it was opened without room on the disk for the next change. */
+bool kv_lacks_room(const struct kv *kv);
 
 /* Makes the file durable and as short as it can be; true if that worked. Then kv_close. */
 bool kv_settle(struct kv *kv);
