@@ -162,6 +162,7 @@ struct tidings_options {
      * tool that only looks. Otherwise opening with other rules judges and orders everything anew. */
     bool as_stored;
     bool rebuild; /* make the authors' lists anew from their posts, if they are damaged */
+    bool remake;  /* make the data file anew from base image and log, whatever it looks like */
     /* The time in ms since 1970; NULL is the system's clock. Called from any thread. */
     int64_t (*clock)(void *ctx);
     /* Only together with a clock: how many ms have elapsed since the machine was started, whatever is done to its clock.
@@ -172,8 +173,8 @@ struct tidings_options {
      * back. NULL: nobody is. Must be quick: it runs on the writer thread. */
     void (*clock_jumped)(void *ctx, int64_t by_ms, bool stopped);
     void *clock_jumped_ctx;
-    /* Told when the stored data contradicts itself; NULL: nobody is. Static text. Must be quick: it
-     * runs on the writer thread. */
+    /* Told when the stored data contradicts itself; NULL: nobody is. Must be quick: it runs on the
+     * writer thread. The text is gone afterwards. */
     void (*fault)(void *ctx, const char *text);
     void *fault_ctx;
 };
@@ -943,6 +944,10 @@ struct tidings_call {
  * may be open in a process, each on its own directory. On failure *message, if wanted, is a
  * text with the detail that stays until the thread opens again; for INVALID the name of the setting out of range,
  * "engine" or "dir".
+ *
+ * It belongs to the process that opened it. In a child made by fork every call answers CLOSED, and closing only lets go of
+ * it: what the parent has under way goes on there. A child that wants an engine opens one after the parent has closed its
+ * own, or on another directory.
  */
 TIDINGS_API enum tidings_err tidings_open(const struct tidings_options *options,
                                           struct tidings **engine, const char **message);
@@ -973,8 +978,8 @@ TIDINGS_API void tidings_watch(struct tidings *engine, struct tidings_watcher *w
 TIDINGS_API void tidings_unwatch(struct tidings *engine, struct tidings_watcher *watcher);
 
 /*
- * Completes what has been submitted, then closes. No call may be unfinished on another thread.
- * NULL is fine.
+ * Completes what has been submitted, then closes; changes submitted meanwhile get CLOSED. When it
+ * returns, nothing may be submitted or finished any more, nor be about to be. NULL is fine.
  */
 TIDINGS_API void tidings_close(struct tidings *engine);
 
@@ -996,7 +1001,9 @@ struct tidings_stats {
     uint64_t log_bytes;  /* of the redo log that a recovery would replay */
     uint64_t snapshots;  /* base images made since opening */
     uint64_t snapshots_failed;
-    bool read_only;        /* the log has failed: nothing can be written until the next start */
+    /* Nothing can be written: the last change found no room, until one does; or until the next start, since the log has
+     * failed or there was no room when it was opened. */
+    bool read_only;
     uint64_t clock_jumps;  /* of more than a minute, since opening */
     int64_t clock_jump_ms; /* how far the last one went: ahead, or below 0 back */
     int64_t clock_jump_at; /* and when */
@@ -1009,12 +1016,16 @@ TIDINGS_API void tidings_stats(struct tidings *engine, struct tidings_stats *sta
 
 /* What verify found. */
 struct tidings_verify {
-    bool repair;                      /* in: mend what can be recomputed */
+    bool repair; /* in: mend what can be recomputed */
+    /* in: first hold the data file against one made anew from base image and log, row by row. Where they differ, nothing
+     * is mended: what is wrong with it must not get into the log. Opened with `remake` it is right again. */
+    bool deep;
     FILE *report;                     /* in: a line for every difference; may be NULL */
     struct tidings_progress progress; /* in */
     uint64_t checked;
     uint64_t differences;
     uint64_t repaired;
+    uint64_t spoiled; /* deep: rows of the data file that are not what base image and log say */
 };
 
 /* Recomputes every stored count and checks every index against its table, in both directions, with

@@ -218,7 +218,7 @@ static void print_engine(struct api *api, struct buf *to)
     single(to, "snapshots_total", "counter", "Base images made.", stats.snapshots);
     single(to, "snapshots_failed_total", "counter", "Base images that could not be made.",
            stats.snapshots_failed);
-    single(to, "read_only", "gauge", "1: the log has failed, nothing can be written.",
+    single(to, "read_only", "gauge", "1: nothing can be written: no room, or the log has failed.",
            stats.read_only);
     single(to, "clock_jumps_total", "counter", "Jumps of the clock by more than a minute.",
            stats.clock_jumps);

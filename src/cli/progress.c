@@ -5,14 +5,15 @@
 
 #include "cli/cli.h"
 
-/* The rows looked at are told again at the end; what was copied is not, so that line stays. */
+/* Rows, and bytes where a data file is made. The rows looked at are told again at the end; what was copied is not, so
+ * that line stays. */
 static void tell_rows(void *ctx, const char *part, uint64_t done, uint64_t total)
 {
     (void)ctx;
     if (done == total)
         fprintf(stderr, "\r%-60s\r", "");
     else
-        fprintf(stderr, "\r%-12s %" PRIu64 " of %" PRIu64 " rows", part, done, total);
+        fprintf(stderr, "\r%-24s %" PRIu64 " of %" PRIu64, part, done, total);
     fflush(stderr);
 }
 

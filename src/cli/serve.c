@@ -128,7 +128,7 @@ static bool is_loopback(const char *listen)
 static void log_fault(void *ctx, const char *text)
 {
     (void)ctx;
-    log_message(LOG_ERROR, "fault in the stored data: %s", text);
+    log_message(LOG_ERROR, "storage: %s", text);
 }
 
 static void log_clock(void *ctx, int64_t by_ms, bool stopped)

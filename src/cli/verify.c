@@ -10,26 +10,57 @@ enum { PATH_BYTES = 4096 };
 
 struct verify_args {
     const char *data;
+    bool deep;
     bool repair;
 };
 
 static const struct cli_option options[] = {
     {"data", OPTION_TEXT, "DIR", offsetof(struct verify_args, data), .required = true,
      .help = "the data directory; no server may be using it"},
+    {"deep", OPTION_FLAG, NULL, offsetof(struct verify_args, deep),
+     .help = "first compare data.mdb with one made anew from base image and log"},
     {"repair", OPTION_FLAG, NULL, offsetof(struct verify_args, repair),
-     .help = "mend what can be recomputed"},
+     .help = "mend what can be recomputed; with --deep, first replace data.mdb if it differs"},
 };
 
-static int look(const struct tidings_options *how, struct tidings_verify *verify)
+static void tell_fault(void *ctx, const char *text)
 {
-    struct tidings *tidings;
+    (void)ctx;
+    printf("%s\n", text);
+}
+
+/* With --deep --repair, a data.mdb that keeps it from opening, or differs, is made anew first: nothing may be mended, and
+ * so get into the log, because of what is only wrong in that file. */
+static enum tidings_err look(struct tidings_options *how, struct tidings_verify *verify,
+                             struct tidings **tidings)
+{
     const char *message;
-    enum tidings_err err = tidings_open(how, &tidings, &message);
-    if (err) {
+    enum tidings_err err = tidings_open(how, tidings, &message);
+    bool may_replace = verify->deep && verify->repair && !how->remake;
+    if (err && !(err == TIDINGS_CORRUPT && may_replace)) {
         fprintf(stderr, "tidings: %s: %s\n", how->dir, message);
-        return EXIT_BROKEN;
+        return err;
     }
-    err = tidings_verify(tidings, verify);
+    bool spoiled = err != TIDINGS_OK;
+    if (!err) {
+        err = tidings_verify(*tidings, verify);
+        spoiled = !err && verify->spoiled;
+    }
+    if (!spoiled || !may_replace)
+        return err;
+    printf("data.mdb is made anew\n");
+    tidings_close(*tidings);
+    *tidings = NULL;
+    how->remake = how->rebuild = true;
+    return look(how, verify, tidings);
+}
+
+static int look_twice(struct tidings_options *how, struct tidings_verify *verify)
+{
+    struct tidings *tidings = NULL;
+    enum tidings_err err = look(how, verify, &tidings);
+    if (!tidings)
+        return EXIT_BROKEN;
     uint64_t left = verify->differences;
     if (!err && verify->repaired) {
         /* What was mended must now be right: look again. */
@@ -62,18 +93,19 @@ static int run(int argc, char **argv)
     }
     struct tidings_options how;
     struct tidings_verify verify = {
-        .report = stdout, .repair = args.repair, .progress = progress_in_rows()};
+        .report = stdout, .deep = args.deep, .repair = args.repair, .progress = progress_in_rows()};
     tidings_options_init(&how);
     how.dir = args.data;
     how.as_stored = true;
-    how.rebuild = args.repair;
-    return look(&how, &verify);
+    how.rebuild = args.repair && !args.deep;
+    how.fault = tell_fault;
+    return look_twice(&how, &verify);
 }
 
 const struct cli_command command_verify = {
     .name = "verify",
     .summary = "recompute every stored count and index of a data directory",
-    .usage = "--data DIR [--repair]",
+    .usage = "--data DIR [--deep] [--repair]",
     .about = "Recomputes every stored count from what it was counted from and checks every index "
              "against its table, in both directions. Prints a line for every difference.",
     .exits =

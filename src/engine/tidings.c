@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "domain/check.h"
 #include "engine/engine.h"
@@ -16,7 +17,14 @@
 struct tidings {
     struct engine *engine;
     struct tidings_settings settings;
+    pid_t pid; /* of the process that opened it */
 };
+
+/* After a fork the child has the memory, and none of the threads: it would wait for ever. */
+static bool is_ours(const struct tidings *tidings)
+{
+    return tidings->pid == getpid();
+}
 
 /* ---- Words ---------------------------------------------------------------------------------- */
 
@@ -120,6 +128,7 @@ enum tidings_err tidings_open(const struct tidings_options *options, struct tidi
     enum tidings_err err = tidings ? TIDINGS_OK : TIDINGS_NO_MEMORY;
     if (!err) {
         tidings->settings = options->settings;
+        tidings->pid = getpid();
         err = engines[index].open(options, &tidings->engine, message);
     }
     if (err) {
@@ -148,6 +157,8 @@ void tidings_submit(struct tidings *tidings, struct tidings_call *call)
     call->err = call->answer->field ? TIDINGS_INVALID : TIDINGS_OK;
     if (!call->err && !ready)
         call->err = TIDINGS_NO_MEMORY;
+    if (!call->err && !is_ours(tidings))
+        call->err = TIDINGS_CLOSED;
     if (call->err)
         call->done(call);
     else
@@ -157,6 +168,8 @@ void tidings_submit(struct tidings *tidings, struct tidings_call *call)
 enum tidings_err tidings_finish(struct tidings *tidings, struct tidings_call *call)
 {
     struct tidings_answer *answer = call->answer;
+    if (!call->err && !is_ours(tidings))
+        call->err = TIDINGS_CLOSED;
     answer->err = call->err ? call->err : tidings->engine->vtable->finish(tidings->engine, call);
     if (answer->err)
         memset(&answer->u, 0, sizeof answer->u);
@@ -196,12 +209,16 @@ enum tidings_err tidings_run(struct tidings *tidings, const struct tidings_op *o
 
 void tidings_stats(struct tidings *tidings, struct tidings_stats *stats)
 {
-    tidings->engine->vtable->stats(tidings->engine, stats);
+    *stats = (struct tidings_stats){.read_only = true};
+    if (is_ours(tidings))
+        tidings->engine->vtable->stats(tidings->engine, stats);
 }
 
 enum tidings_err tidings_verify(struct tidings *tidings, struct tidings_verify *verify)
 {
     const struct engine_vtable *vtable = tidings->engine->vtable;
+    if (!is_ours(tidings))
+        return TIDINGS_CLOSED;
     return vtable->verify ? vtable->verify(tidings->engine, verify) : TIDINGS_UNSUPPORTED;
 }
 
@@ -209,10 +226,11 @@ enum tidings_err tidings_backup(struct tidings *tidings, struct tidings_backup *
                                 const char **message)
 {
     const struct engine_vtable *vtable = tidings->engine->vtable;
-    if (vtable->backup)
+    enum tidings_err err = is_ours(tidings) ? TIDINGS_UNSUPPORTED : TIDINGS_CLOSED;
+    if (is_ours(tidings) && vtable->backup)
         return vtable->backup(tidings->engine, backup, message);
-    *message = tidings_err_text(TIDINGS_UNSUPPORTED);
-    return TIDINGS_UNSUPPORTED;
+    *message = tidings_err_text(err);
+    return err;
 }
 
 void tidings_watch(struct tidings *tidings, struct tidings_watcher *watcher)
@@ -240,6 +258,7 @@ void tidings_close(struct tidings *tidings)
 {
     if (!tidings)
         return;
-    tidings->engine->vtable->close(tidings->engine);
+    if (is_ours(tidings))
+        tidings->engine->vtable->close(tidings->engine);
     free(tidings);
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Opening, closing, submitting, and the words for it all. */
+#include <pthread.h>
 #include <semaphore.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "contract/harness.h"
 
@@ -114,6 +117,92 @@ static void a_full_queue_is_busy_and_says_so_at_once(void **state)
     sem_destroy(&gate.opened);
 }
 
+static void *close_it(void *arg)
+{
+    tidings_close(arg);
+    return NULL;
+}
+
+/* The writer is held up again. Closing waits for it; whoever still comes is refused, and whoever came before is served. */
+static void closing_while_calls_are_under_way(void **state)
+{
+    (void)state;
+    enum { CALLS = 20, TRIES = 3000 }; /* fewer than the queue takes */
+    struct tidings_op op = {.kind = TIDINGS_OP_PUBLISH,
+                            .user_id = ANN,
+                            .u.publish = {TIDINGS_NOTE, text_of("t"), {NULL, 0}}};
+    static struct tidings_call calls[CALLS + TRIES];
+    struct tidings_call held;
+    struct gate gate;
+    _Atomic unsigned done = 0;
+    unsigned submitted = 0, refused = 0;
+    pthread_t closer;
+    sem_init(&gate.reached, 0, 0);
+    sem_init(&gate.opened, 0, 0);
+    held = (struct tidings_call){.op = &op, .answer = &answer, .done = wait_at_gate, .ctx = &gate};
+    tidings_submit(engine, &held);
+    sem_wait(&gate.reached);
+    for (bool closing = false; !refused && submitted < CALLS + TRIES; submitted++) {
+        struct tidings_call *call = &calls[submitted];
+        *call =
+            (struct tidings_call){.op = &op, .answer = &answer, .done = count_done, .ctx = &done};
+        tidings_submit(engine, call);
+        refused += call->err == TIDINGS_CLOSED;
+        if (submitted >= CALLS && !closing) {
+            closing = !pthread_create(&closer, NULL, close_it, engine);
+            assert_true(closing);
+        }
+        if (submitted >= CALLS)
+            usleep(1000);
+    }
+    assert_int_equal(refused, 1);
+    assert_int_equal(atomic_load(&done), 1); /* the one that was refused */
+    sem_post(&gate.opened);
+    pthread_join(closer, NULL);
+    engine = NULL;
+    assert_int_equal(atomic_load(&done), submitted);
+    for (unsigned i = 0; i + 1 < submitted; i++)
+        assert_int_equal(calls[i].err, TIDINGS_OK);
+    open_engine();
+    must((struct tidings_op){.kind = TIDINGS_OP_COUNTERS, .user_id = ANN, .u.user.user_id = ANN});
+    assert_int_equal(answer.u.counters.posts,
+                     submitted); /* the held one, and not the refused one */
+    sem_destroy(&gate.reached);
+    sem_destroy(&gate.opened);
+}
+
+/* A publish in the child waited for ever for a thread that was not there. */
+static void the_engine_is_closed_to_a_child(void **state)
+{
+    (void)state;
+    enum { PATIENCE_S = 20 };
+    int status;
+    struct tidings_verify verify = {.report = NULL};
+    struct tidings_stats stats;
+    publish(ANN, "before", "");
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        alarm(PATIENCE_S);
+        bool ok = run((struct tidings_op){.kind = TIDINGS_OP_PUBLISH,
+                                          .user_id = ANN,
+                                          .u.publish = {TIDINGS_NOTE, text_of("t"), {NULL, 0}}}) ==
+                  TIDINGS_CLOSED;
+        ok = ok &&
+             run((struct tidings_op){.kind = TIDINGS_OP_BADGE, .user_id = BOB}) == TIDINGS_CLOSED;
+        tidings_stats(engine, &stats);
+        ok = ok && stats.read_only && tidings_verify(engine, &verify) == TIDINGS_CLOSED;
+        tidings_close(engine);
+        _exit(ok ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    publish(ANN, "after", ""); /* the parent goes on, and alone */
+    struct tidings *second;
+    assert_int_equal(tidings_open(&options, &second, NULL), TIDINGS_LOCKED);
+    assert_verifies();
+}
+
 static void a_bad_argument_is_named_and_costs_nothing(void **state)
 {
     (void)state;
@@ -179,6 +268,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CLOSED(everything_is_there_after_a_restart),
         OPENED(closing_completes_what_was_submitted),
+        OPENED(closing_while_calls_are_under_way),
+        OPENED(the_engine_is_closed_to_a_child),
         OPENED(a_full_queue_is_busy_and_says_so_at_once),
         OPENED(a_bad_argument_is_named_and_costs_nothing),
         OPENED(one_reader_is_enough),

@@ -2,7 +2,7 @@
 /*
  * No room: a small file system of its own is filled until changes are refused. They are refused with
  * NO_SPACE, reading goes on, and when there is room again, so does writing; after a restart or a crash
- * everything acknowledged is there. The same with a data file that may not grow any more.
+ * everything acknowledged is there. Started without room it serves what it has, and writes nothing. The same with a data file that may not grow any more.
  *
  * Exit 77, which is "skipped", if no file system can be mounted.
  */
@@ -35,6 +35,7 @@ static struct tidings_options options;
 static struct tidings *engine;
 static struct tidings_answer answer;
 static const char *scene;
+static uint64_t notices;
 
 static _Noreturn void fail(const char *what, uint64_t expected, uint64_t got)
 {
@@ -97,6 +98,14 @@ static void expect_verified(void)
     struct tidings_verify verify = {.report = stderr};
     expect("verify", TIDINGS_OK, tidings_verify(engine, &verify));
     expect("differences", 0, verify.differences);
+}
+
+/* As /readyz has it. */
+static void expect_writable(const char *when, bool writable)
+{
+    struct tidings_stats stats;
+    tidings_stats(engine, &stats);
+    expect(when, writable, !stats.read_only);
 }
 
 static uint64_t fill(uint64_t posts)
@@ -181,6 +190,13 @@ static void drop_ballast(const char *dir)
 
 /* ---- Scenes ------------------------------------------------------------------------------------- */
 
+static void count_notice(void *ctx, const char *text)
+{
+    (void)ctx;
+    (void)text;
+    notices++;
+}
+
 static void choose(const char *dir, uint64_t map_mb)
 {
     static char data[SCRIPT_PATH];
@@ -188,6 +204,7 @@ static void choose(const char *dir, uint64_t map_mb)
     tidings_options_init(&options);
     options.dir = data;
     options.settings.map_mb = map_mb;
+    options.fault = count_notice;
     script_set(&options.settings, "log_segment_mb", 1);
     script_set(&options.settings, "snapshot_log_mb", 4);
     tidings_answer_init(&answer);
@@ -216,14 +233,50 @@ static void full_disk(const char *dir)
 {
     put_ballast(dir);
     begin("a full disk", dir, 1024);
+    expect_writable("writable to begin with", true);
     uint64_t posts = fill(0);
+    expect_writable("writable when full", false);
     expect_posts("full", posts);
     posts = try_more(posts, 50);
     expect_posts("still full", posts);
     drop_ballast(dir);
     posts = publish_all(posts, 20);
+    expect_writable("writable with room again", true);
     expect_posts("with room again", posts);
     end(posts);
+}
+
+/* The last byte of it. */
+static void use_up(const char *dir)
+{
+    char path[SCRIPT_PATH];
+    static const char bytes[4096];
+    script_path(path, "%s/rest", dir);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    while (write(fd, bytes, sizeof bytes) > 0)
+        ;
+    expect("using up the disk", ENOSPC, (uint64_t)errno);
+    close(fd);
+}
+
+static void unlink_rest(const char *dir)
+{
+    char path[SCRIPT_PATH];
+    script_path(path, "%s/rest", dir);
+    unlink(path);
+}
+
+static void only_reads(uint64_t posts)
+{
+    notices = 0;
+    open_engine();
+    expect("notices", 1, notices);
+    expect_posts("opened to read", posts);
+    expect_writable("writable without room", false);
+    expect("publish without room", TIDINGS_NO_SPACE, publish());
+    expect_posts("after a refusal", posts);
+    expect_verified();
+    tidings_close(engine);
 }
 
 /* Fills the disk and ends without closing; the number of posts is left in *posts. */
@@ -238,7 +291,6 @@ static _Noreturn void fill_and_die(const char *dir, uint64_t *posts)
 
 static void crash_when_full(const char *dir)
 {
-    const char *message;
     int status;
     uint64_t *posts =
         mmap(NULL, sizeof *posts, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -251,15 +303,29 @@ static void crash_when_full(const char *dir)
     if (waitpid(pid, &status, 0) != pid || status)
         fail("the process that crashes", 0, (uint64_t)status);
     choose(dir, 1024);
-    enum tidings_err err = tidings_open(&options, &engine, &message);
-    if (err) {
-        expect("opening on a full disk", TIDINGS_NO_SPACE, err);
-        drop_ballast(dir);
-        open_engine();
-    }
+    use_up(dir);
+    only_reads(*posts);
+    only_reads(*posts); /* it has left everything as it was */
+    unlink_rest(dir);
     drop_ballast(dir);
+    open_engine();
+    expect_writable("writable at the next start", true);
     expect_posts("after the crash", *posts);
     end(publish_all(*posts, 20));
+}
+
+/* The same after a proper end: there is no room to say that data.mdb is being written. */
+static void start_when_full(const char *dir)
+{
+    begin("a start on a full disk", dir, 1024);
+    uint64_t posts = publish_all(0, 100);
+    tidings_close(engine);
+    use_up(dir);
+    only_reads(posts);
+    only_reads(posts);
+    unlink_rest(dir);
+    open_engine();
+    end(publish_all(posts, 20));
 }
 
 static void full_map(const char *dir)
@@ -303,6 +369,7 @@ int main(void)
     script_temporary(dir, "full");
     in_small(full_disk, dir);
     in_small(crash_when_full, dir);
+    in_small(start_when_full, dir);
     full_map(dir);
     script_remove(dir);
     return EXIT_SUCCESS;

@@ -153,6 +153,51 @@ def test_a_backup_that_lost_its_end_is_refused_and_can_be_salvaged(make_server, 
     assert 1 <= copy.user(ann.id).check_adds_up() < 20
 
 
+def test_a_flipped_bit_is_found_by_a_deep_verify_and_mended(make_server):
+    server = make_server()
+    post = server.user().publish(title="An unmistakable title")
+    server.stop()
+    path = os.path.join(server.data, "data.mdb")
+    with open(path, "rb") as file:
+        content = file.read()
+    with open(path, "wb") as file:
+        file.write(content.replace(b"unmistakable", b"unmistakabla"))
+    assert tidings("verify", "--data", server.data).returncode == 0, "it makes sense"
+    done = tidings("verify", "--data", server.data, "--deep")
+    assert done.returncode == 1 and "of data.mdb is not what the log says" in done.stdout, done
+    done = tidings("verify", "--data", server.data, "--deep", "--repair")
+    assert done.returncode == 0 and "data.mdb is made anew" in done.stdout, done
+    assert tidings("verify", "--data", server.data, "--deep").returncode == 0
+    server.start()
+    assert server.user().get(f"/posts/{post['id']}")["title"] == "An unmistakable title"
+
+
+def test_a_data_file_that_was_cut_off_says_so_and_is_made_anew(make_server):
+    server = make_server()
+    post = server.user().publish()
+    server.stop()
+    path = os.path.join(server.data, "data.mdb")
+    os.truncate(path, os.path.getsize(path) // 2)
+    done = tidings("verify", "--data", server.data)
+    assert done.returncode == 0 and "data.mdb is damaged and is made anew: it is shorter than it was" in done.stdout
+    server.start()
+    server.user().get(f"/posts/{post['id']}")
+
+
+def test_readiness_says_when_there_is_no_room(make_server):
+    server = make_server(settings={"map_mb": 16})
+    user = server.user()
+    for _ in range(2000):
+        answer = user.send("POST", "/v1/posts", {"kind": "note", "title": "large", "body": "x" * 60000})
+        if answer.status != 201:
+            break
+    assert answer.status == 503 and answer.json["code"] == "no_space"
+    assert server.user().send("GET", "/readyz").json["writable"] is False
+    assert server.admin().get("/admin/status")["writable"] is False
+    server.restart()
+    assert server.user().send("GET", "/readyz").json["writable"] is True
+
+
 def test_the_log_in_words(make_server):
     server = make_server()
     ann, bob = server.users(2)

@@ -57,6 +57,16 @@ static bool look(struct run *run, int64_t now_ms)
     return run_verify(run) && run_sweep(run, now_ms, (uint32_t)run->options.settings.page_max);
 }
 
+/* It must be all there from the oldest base image on, as for a recovery from that one; a restore to a moment reads it, too. */
+static bool log_is_whole(struct run *run)
+{
+    const char *message = "";
+    FILE *nowhere = fopen("/dev/null", "w");
+    enum tidings_err err = tidings_print_log(run->options.dir, 0, false, nowhere, &message);
+    fclose(nowhere);
+    return !err || run_fail(run, "reading the log: %s: %s", tidings_err_code(err), message);
+}
+
 static bool recovers(const struct script *script, struct run *run, const struct expectation *e)
 {
     size_t place;
@@ -69,7 +79,8 @@ static bool recovers(const struct script *script, struct run *run, const struct 
     if (!look(run, script_time(script, place)) || !go_on(script, run, place))
         return false;
     tidings_close(run->engine);
-    return run_open_engine(run) && look(run, script_time(script, place + GO_ON));
+    return log_is_whole(run) && run_open_engine(run) &&
+           look(run, script_time(script, place + GO_ON));
 }
 
 void check(const struct script *script, struct run *run, const char *dir,

@@ -111,6 +111,9 @@ static enum tidings_err start(struct local *local, const struct tidings_options 
         .dir = options->dir,
         .settings = &local->settings,
         .each_second = options->durability == TIDINGS_DURABLE_SECOND,
+        .remake = options->remake,
+        .notice = options->fault,
+        .notice_ctx = options->fault_ctx,
         .progress = options->progress,
         .pause = snapshots_pause,
         .resume = snapshots_resume,
@@ -130,7 +133,7 @@ static enum tidings_err start(struct local *local, const struct tidings_options 
     if (!err)
         err = load(local, options->rebuild, message);
     if (!err)
-        err = reheat(local, options->as_stored);
+        err = reheat(local, options->as_stored || local->store->read_only);
     return err ? err : writer_start(local);
 }
 

@@ -49,6 +49,7 @@ struct writer {
     struct tidings_call *first, *last;
     size_t waiting;
     bool stopping;
+    bool no_room;     /* the last batch found none; guarded by the queue's mutex, as the queue */
     bool no_sweeping; /* the rows to be swept are damaged: leave them to verify */
 
     pthread_mutex_t turn; /* held while writing: the writer's batches, and verify */

@@ -149,6 +149,7 @@ static void count_batch(struct writer *writer, size_t n, uint64_t commit_us, uin
     pthread_mutex_lock(&writer->mutex);
     struct tidings_stats *stats = &writer->stats;
     stats->changes += n;
+    writer->no_room = false;
     stats->batches++;
     stats->newest_id = newest_id;
     stats->commit_us += commit_us;
@@ -162,6 +163,7 @@ void writer_stats(struct local *local, struct tidings_stats *stats)
     pthread_mutex_lock(&local->writer.mutex);
     *stats = local->writer.stats;
     stats->waiting = local->writer.waiting;
+    stats->read_only = local->writer.no_room;
     pthread_mutex_unlock(&local->writer.mutex);
 }
 
@@ -306,9 +308,10 @@ static void take_out(struct tidings_call **batch, struct tidings_call *call)
     call->next = NULL;
 }
 
-static void count_failure(struct writer *writer)
+static void count_failure(struct writer *writer, enum tidings_err err)
 {
     pthread_mutex_lock(&writer->mutex);
+    writer->no_room = err == TIDINGS_NO_SPACE;
     writer->stats.failures++;
     pthread_mutex_unlock(&writer->mutex);
 }
@@ -325,6 +328,10 @@ static void run_batch(struct local *local, struct tidings_call *batch, size_t n)
     enum tidings_err err;
     bool again;
 
+    if (local->store->read_only) {
+        complete(batch, TIDINGS_NO_SPACE);
+        return;
+    }
     pthread_mutex_lock(&local->writer.turn);
     do {
         bool swept = !local->writer.no_sweeping;
@@ -338,7 +345,7 @@ static void run_batch(struct local *local, struct tidings_call *batch, size_t n)
             again = true;
         }
         if (err)
-            count_failure(&local->writer);
+            count_failure(&local->writer, err);
         if (again)
             forget_answers(batch);
     } while (again && batch);

@@ -63,7 +63,7 @@ void store_stats(struct store *store, struct tidings_stats *stats)
     stats->snapshots = store->bases;
     stats->snapshots_failed = store->failures;
     pthread_mutex_unlock(&store->mutex);
-    stats->read_only = redo_failed(store->redo);
+    stats->read_only = stats->read_only || redo_failed(store->redo);
 }
 
 /* With much data, a base image costs much: it waits for as much log. */
@@ -74,7 +74,7 @@ static bool is_due(struct store *store)
     base_name(&newest, name);
     uint64_t least = store->settings.snapshot_log_mb << 20;
     uint64_t size = file_bytes(store->base_dir, name);
-    struct tidings_stats stats;
+    struct tidings_stats stats = {0};
     store_stats(store, &stats);
     return stats.log_bytes >= (size > least ? size : least);
 }
@@ -237,9 +237,11 @@ static void *keeper_main(void *arg)
 
 bool keeper_start(struct store *store)
 {
-    remove_file(store->base_dir, unfinished);
     pthread_mutex_init(&store->mutex, NULL);
     wait_init(&store->wanted);
+    if (store->read_only)
+        return true;
+    remove_file(store->base_dir, unfinished);
     /* The last segment would count whole, whatever of it is new. */
     uint64_t based = newest_base(store).number;
     store->log_before = based == redo_synced(store->redo) ? 0 : log_behind(store, based);

@@ -25,6 +25,7 @@ enum {
     APPLIED_BYTES = 8,
     DEPTH = 4,         /* pages that a row has above it and is on, in files of any size we know */
     PAGES_COMMIT = 64, /* the lists of tables and of free pages */
+    CUT_OFF = -1,      /* none of LMDB's codes */
 };
 
 #define MAP_LEAST  ((size_t)128 << 20)
@@ -49,6 +50,7 @@ struct kv {
     uint64_t wanted;  /* bytes of the file that a transaction would have needed */
     uint64_t used;    /* bytes of the file in use when the transaction began */
     uint64_t applied; /* the newest batch in the file */
+    bool lacks_room;
     _Atomic uint64_t
         bytes;          /* of the file, for whoever asks: LMDB would look into the map to know */
     struct buf changes; /* of the transaction, for the log */
@@ -69,6 +71,7 @@ static enum tidings_err translate(int rc)
     case MDB_CORRUPTED:
     case MDB_PAGE_NOTFOUND:
     case MDB_INVALID:
+    case CUT_OFF:
         return TIDINGS_CORRUPT;
     case MDB_VERSION_MISMATCH:
         return TIDINGS_VERSION;
@@ -79,6 +82,7 @@ static enum tidings_err translate(int rc)
 
 /* ---- Opening ------------------------------------------------------------------------------- */
 
+/* Makes those that are not there, unless there is no room for them. */
 static int open_tables(struct kv *kv)
 {
     static const char *const names[TABLE_COUNT] = {
@@ -87,17 +91,23 @@ static int open_tables(struct kv *kv)
 #undef X
     };
     MDB_txn *txn;
-    int rc = mdb_txn_begin(kv->env, NULL, 0, &txn);
+    int rc = mdb_txn_begin(kv->env, NULL, kv->lacks_room ? MDB_RDONLY : 0, &txn);
     if (rc)
         return rc;
     for (int i = 0; i < TABLE_COUNT; i++) {
-        rc = mdb_dbi_open(txn, names[i], MDB_CREATE, &kv->dbi[i]);
+        rc = mdb_dbi_open(txn, names[i], kv->lacks_room ? 0 : MDB_CREATE, &kv->dbi[i]);
         if (rc) {
             mdb_txn_abort(txn);
-            return rc;
+            return kv->lacks_room && rc == MDB_NOTFOUND ? ENOSPC : rc;
         }
     }
     return mdb_txn_commit(txn);
+}
+
+static uint64_t length_of(const char *path)
+{
+    struct stat stat;
+    return lstat(path, &stat) ? 0 : (uint64_t)stat.st_size;
 }
 
 /*
@@ -106,11 +116,10 @@ static int open_tables(struct kv *kv)
  */
 static size_t first_map(const struct kv_options *options)
 {
-    struct stat stat;
+    uint64_t length = length_of(options->path);
     size_t size = MAP_LEAST;
-    if (!lstat(options->path, &stat))
-        while (size < (uint64_t)stat.st_size)
-            size *= 2;
+    while (size < length)
+        size *= 2;
     return size < options->map_bytes ? size : options->map_bytes;
 }
 
@@ -181,6 +190,13 @@ static int take_room(struct kv *kv, uint64_t upto)
     return rc;
 }
 
+/* LMDB has made the file as long as the map, and would read zeros where something was lost. It is made as short again,
+ * so that the next one sees it, too. A new file has nothing to lose. */
+static bool is_cut_off(struct kv *kv, uint64_t length)
+{
+    return length && length < kv_used_bytes(kv) && !ftruncate(kv->fd, (off_t)length);
+}
+
 static enum tidings_err read_applied(struct kv *kv)
 {
     struct kv_txn txn;
@@ -208,18 +224,22 @@ enum tidings_err kv_open(const struct kv_options *options, struct kv **out, cons
     }
     kv->options = *options;
     buf_init(&kv->changes, CHANGES_MAX);
+    uint64_t length = length_of(options->path);
     int rc = open_env(kv);
-    if (!rc) {
-        measure(kv);
-        rc = take_room(kv, kv_used_bytes(kv) + PAGES_COMMIT * kv->page_bytes);
-    }
     if (!rc)
+        measure(kv);
+    if (!rc && is_cut_off(kv, length))
+        rc = CUT_OFF;
+    if (!rc)
+        rc = take_room(kv, kv_used_bytes(kv) + PAGES_COMMIT * kv->page_bytes);
+    kv->lacks_room = options->to_read && (rc == ENOSPC || rc == EDQUOT);
+    if (!rc || kv->lacks_room)
         rc = open_tables(kv);
     if (!rc)
         measure(kv);
     enum tidings_err err = translate(rc);
     if (rc)
-        *message = mdb_strerror(rc);
+        *message = rc == CUT_OFF ? "it is shorter than it was" : mdb_strerror(rc);
     if (!err) {
         err = read_applied(kv);
         *message = "it does not say which batch it goes to";
@@ -246,6 +266,11 @@ bool kv_settle(struct kv *kv)
 {
     return !mdb_env_sync(kv->env, 1) && !ftruncate(kv->fd, (off_t)kv_used_bytes(kv)) &&
            !fsync(kv->fd);
+}
+
+bool kv_lacks_room(const struct kv *kv)
+{
+    return kv->lacks_room;
 }
 
 void kv_log(struct kv *kv, struct redo *redo)
@@ -493,20 +518,25 @@ static int get(struct kv_txn *txn, enum table table, MDB_val *k, MDB_val *v)
     return cursor ? mdb_cursor_get(cursor, k, v, MDB_SET) : MDB_NOTFOUND;
 }
 
+static inline bool got(struct kv_txn *txn, int rc, const MDB_val *v, struct bytes *value)
+{
+    if (rc && rc != MDB_NOTFOUND)
+        kv_fail(txn, translate(rc));
+    if (!rc)
+        *value = bytes_of(v);
+    return !rc;
+}
+
 bool kv_get(struct kv_txn *txn, enum table table, const struct key *key, struct bytes *value)
 {
     MDB_val k = val_of(key), v;
-    if (txn->err)
-        return false;
-    int rc = get(txn, table, &k, &v);
-    if (rc == MDB_NOTFOUND)
-        return false;
-    if (rc) {
-        kv_fail(txn, translate(rc));
-        return false;
-    }
-    *value = bytes_of(&v);
-    return true;
+    return !txn->err && got(txn, get(txn, table, &k, &v), &v, value);
+}
+
+bool kv_get_anew(struct kv_txn *txn, enum table table, const struct key *key, struct bytes *value)
+{
+    MDB_val k = val_of(key), v;
+    return !txn->err && got(txn, mdb_get(txn->handle, txn->kv->dbi[table], &k, &v), &v, value);
 }
 
 uint64_t kv_rows(struct kv_txn *txn, enum table table)

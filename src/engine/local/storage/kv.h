@@ -78,6 +78,7 @@ struct kv_options {
     size_t map_bytes;  /* what the file may grow to */
     unsigned readers;  /* read transactions at most; 0: alone with it, without a table of readers */
     struct redo *redo; /* where commits are logged; NULL: nowhere */
+    bool to_read;      /* a full disk is no reason not to open what is there: see kv_lacks_room */
     /* While the file is mapped anew, nobody reads. NULL: there is nobody. */
     void (*pause)(void *ctx);
     void (*resume)(void *ctx);
@@ -86,6 +87,9 @@ struct kv_options {
 
 /* Opens or makes the file. On failure *message is a static text. */
 enum tidings_err kv_open(const struct kv_options *options, struct kv **kv, const char **message);
+
+/* Whether it was opened without room on the disk for the next change. */
+bool kv_lacks_room(const struct kv *kv);
 
 /* Makes the file durable and as short as it can be; true if that worked. Then kv_close. */
 bool kv_settle(struct kv *kv);
@@ -122,6 +126,9 @@ void kv_reader_release(struct kv_txn *txn);
 
 /* Whether the key is there, and its value. */
 bool kv_get(struct kv_txn *txn, enum table table, const struct key *key, struct bytes *value);
+
+/* The same from the root down, whatever page was looked at before: for whoever does not trust the file. */
+bool kv_get_anew(struct kv_txn *txn, enum table table, const struct key *key, struct bytes *value);
 
 /* The first key >= `from`, looked up as kv_get does: no scanner moves. */
 bool kv_find(struct kv_txn *txn, enum table table, const struct key *from, struct bytes *key,

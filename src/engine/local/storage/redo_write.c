@@ -254,5 +254,10 @@ enum tidings_err redo_rewrite(const char *dir, const struct redo_end *end)
     enum tidings_err err = file_copy(path, fresh, end->offset, NULL, NULL);
     if (!err && rename(fresh, path))
         err = file_error();
+    if (err) {
+        int reason = errno;
+        unlink(fresh);
+        errno = reason;
+    }
     return err ? err : dir_sync(dir);
 }

@@ -180,11 +180,14 @@ static enum tidings_err open_image(const struct store_options *options, struct s
         .path = data,
         .map_bytes = (size_t)store->settings.map_mb << 20,
         .readers = (unsigned)store->settings.readers_max,
+        .to_read = true,
         .pause = options->pause,
         .resume = options->resume,
         .ctx = options->ctx,
     };
-    return kv_open(&kv, &store->kv, message);
+    enum tidings_err err = kv_open(&kv, &store->kv, message);
+    store->read_only = store->read_only || (!err && kv_lacks_room(store->kv));
+    return err;
 }
 
 /* The rest of the log onto a data.mdb that is trusted. What that one holds must be in the log: nobody could recover
@@ -196,6 +199,10 @@ static enum tidings_err catch_up(const struct store_options *options, struct sto
     struct image_job job = job_of(options, store, NULL, before > reaches ? before : reaches);
     enum tidings_err err = image_replay(store->kv, &job);
     *end = job.end;
+    if (err == TIDINGS_NO_SPACE) { /* what was not replayed was not acknowledged either */
+        store->read_only = true;
+        return TIDINGS_OK;
+    }
     return err ? say(&job, err, message) : TIDINGS_OK;
 }
 
@@ -203,7 +210,37 @@ static enum tidings_err catch_up(const struct store_options *options, struct sto
 static bool is_trusted(const struct state *state, const char *data, const char *boot)
 {
     bool same_boot = !strcmp(state->boot, boot) && strcmp(boot, NO_BOOT) != 0;
-    return is_there(data) && (state->is_clean || same_boot);
+    struct stat stat;
+    return !lstat(data, &stat) && stat.st_size && (state->is_clean || same_boot);
+}
+
+static void tell(const struct store_options *options, const char *text)
+{
+    if (options->notice)
+        options->notice(options->notice_ctx, text);
+}
+
+static void tell_of_damage(const struct store_options *options, const char *why)
+{
+    char text[MESSAGE_BYTES];
+    snprintf(text, sizeof text, "data.mdb is damaged and is made anew: %s", why);
+    tell(options, text);
+}
+
+/* Says that this process writes to data.mdb. If there is no room to say it, it does not write. */
+static enum tidings_err begin_running(struct store *store, const struct state *state,
+                                      const char *boot, const char **message)
+{
+    struct state running = *state;
+    running.is_clean = false;
+    snprintf(running.boot, sizeof running.boot, "%s", boot);
+    if (!state->is_clean && !strcmp(state->boot, boot))
+        return TIDINGS_OK; /* it does so already */
+    enum tidings_err err = state_write(store->dir, &running);
+    store->read_only = err == TIDINGS_NO_SPACE;
+    if (err && !store->read_only)
+        return fail_with(err, message, "the file `state` cannot be written");
+    return TIDINGS_OK;
 }
 
 /* Opens data.mdb as it is, unless it is not what the state says, or nothing that can be opened: then store->kv is
@@ -212,16 +249,14 @@ static enum tidings_err open_trusted(const struct store_options *options, struct
                                      const struct state *state, const char *data, const char *boot,
                                      const char **message)
 {
-    struct state running = *state;
-    running.is_clean = false;
-    snprintf(running.boot, sizeof running.boot, "%s", boot);
-    if (state_write(store->dir, &running))
-        return fail_with(file_error(), message, "the file `state` cannot be written");
-    enum tidings_err err = open_image(options, store, data, message);
+    enum tidings_err err = begin_running(store, state, boot, message);
+    if (!err)
+        err = open_image(options, store, data, message);
     if (err == TIDINGS_NO_SPACE || err == TIDINGS_NO_MEMORY)
         return err;
-    if (err || !state->is_clean || kv_applied(store->kv) == state->number)
+    if (!err && (!state->is_clean || kv_applied(store->kv) == state->number))
         return TIDINGS_OK;
+    tell_of_damage(options, err ? *message : "it is not what was closed");
     kv_close(store->kv);
     store->kv = NULL;
     return TIDINGS_OK;
@@ -235,7 +270,7 @@ static enum tidings_err use_image(const struct store_options *options, struct st
     enum tidings_err err = TIDINGS_OK;
     memcpy(running.id, state->id, sizeof running.id);
     state_boot(running.boot);
-    if (is_trusted(state, data, running.boot))
+    if (!options->remake && is_trusted(state, data, running.boot))
         err = open_trusted(options, store, state, data, running.boot, message);
     if (err)
         return err;
@@ -265,11 +300,18 @@ static enum tidings_err open_log(const struct store_options *options, struct sto
         .each_second = options->each_second,
     };
     /* Of what the last process wrote and nobody synced, only the pages in memory are known. */
-    if (!was_clean && redo_rewrite(store->log_dir, end))
-        return fail_with(file_error(), message, "the end of the log cannot be written anew");
-    enum tidings_err err = redo_open(&redo, kv_applied(store->kv), &store->redo);
+    enum tidings_err err =
+        was_clean || store->read_only ? TIDINGS_OK : redo_rewrite(store->log_dir, end);
+    store->read_only = store->read_only || err == TIDINGS_NO_SPACE;
+    if (err && !store->read_only)
+        return fail_with(err, message, "the end of the log cannot be written anew");
+    err = redo_open(&redo, kv_applied(store->kv), &store->redo);
     if (!err)
         kv_log(store->kv, store->redo);
+    if (!err && store->read_only) {
+        redo_give_up(store->redo);
+        tell(options, "there is no room on the disk: nothing is written until the next start");
+    }
     return err;
 }
 
@@ -303,7 +345,7 @@ static enum tidings_err open_parts(const struct store_options *options, struct s
     err = use_image(options, store, &state, data, &end, message);
     if (!err)
         err = open_log(options, store, &end, state.is_clean, message);
-    if (!err && manifest_remove(store->dir))
+    if (!err && !store->read_only && manifest_remove(store->dir))
         err = fail_with(file_error(), message, "the file `backup` cannot be removed");
     if (!err && !keeper_start(store))
         err = TIDINGS_NO_MEMORY;
@@ -346,7 +388,8 @@ void store_close(struct store *store)
     struct state state = {.boot = NO_BOOT, .is_clean = true, .number = newest, .reaches = newest};
     memcpy(state.id, store->id, sizeof state.id);
     keeper_stop(store);
-    bool clean = !redo_close(store->redo) && kv_settle(store->kv);
+    /* If it could only read, all is as the one before has left it. */
+    bool clean = !redo_close(store->redo) && !store->read_only && kv_settle(store->kv);
     kv_close(store->kv);
     if (clean)
         state_write(store->dir, &state);

@@ -24,6 +24,9 @@ struct store_options {
     const char *dir;
     const struct tidings_settings *settings;
     bool each_second;
+    bool remake;                                 /* data.mdb is made anew, whatever it looks like */
+    void (*notice)(void *ctx, const char *text); /* what it found and went on; may be NULL */
+    void *notice_ctx;
     struct tidings_progress progress;
     void (*pause)(void *ctx); /* see kv_options */
     void (*resume)(void *ctx);
@@ -42,6 +45,7 @@ struct store {
     int lock_fd;
     struct kv *kv;
     struct redo *redo;
+    bool read_only; /* it was opened on a full disk, and nothing is written until the next time */
     uint64_t log_before; /* bytes of log behind the newest base image when it was opened */
 
     pthread_t keeper;

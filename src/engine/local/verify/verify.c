@@ -89,13 +89,13 @@ void verify_part(struct check *check, const char *part, enum table table)
     progress_tell(&check->progress, 0);
 }
 
-/* Every table is passed through once, and four of them are by the parts that count. */
-static uint64_t rows_of_all_parts(struct kv_txn *txn)
+/* Every table is passed through once, four of them by the parts that count, and all once more if it is to be deep. */
+static uint64_t rows_of_all_parts(struct kv_txn *txn, bool deep)
 {
     uint64_t rows =
         kv_rows(txn, TABLE_POST) + kv_rows(txn, TABLE_TARGET) + 2 * kv_rows(txn, TABLE_USER);
     for (enum table table = 0; table < TABLE_COUNT; table++)
-        rows += kv_rows(txn, table);
+        rows += kv_rows(txn, table) * (deep ? 2 : 1);
     return rows;
 }
 
@@ -481,7 +481,7 @@ enum tidings_err local_verify(struct engine *engine, struct tidings_verify *out)
 {
     struct local *local = (struct local *)engine;
     struct snapshot *snapshot;
-    out->checked = out->differences = out->repaired = 0;
+    out->checked = out->differences = out->repaired = out->spoiled = 0;
 
     pthread_mutex_lock(&local->writer.turn);
     /* This may take long, and the writer cannot do it meanwhile. */
@@ -491,14 +491,17 @@ enum tidings_err local_verify(struct engine *engine, struct tidings_verify *out)
         struct check check = {.view = &snapshot->view.view, .out = out};
         snapshot->view.recent = NULL;
         check.progress.to = out->progress;
-        check.progress.total = rows_of_all_parts(&snapshot->txn);
+        check.progress.total = rows_of_all_parts(&snapshot->txn, out->deep);
         arena_init(&check.notes, SCRATCH_MEMORY_MAX);
         check.last_mend = check.row_mend = &check.mends;
-        check_everything(&check);
-        err = snapshot->txn.err;
+        err = out->deep ? verify_deep(local, &check) : TIDINGS_OK;
+        if (!err && !out->spoiled) {
+            check_everything(&check);
+            err = snapshot->txn.err;
+        }
         int64_t now_ms = snapshot->view.view.now_ms;
         snapshot_return(local, snapshot);
-        if (!err && out->repair)
+        if (!err && out->repair && !out->spoiled)
             err = write_mends(local, &check, now_ms);
         arena_release(&check.notes);
         free(check.tallies.at);

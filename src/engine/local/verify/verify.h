@@ -108,4 +108,11 @@ void verify_interactions(struct check *check);
 bool verify_story_row(struct check *check, uint64_t user, struct bytes key, struct bytes value);
 void verify_stories(struct check *check);
 
+/* ---- verify_deep.c ------------------------------------------------------------------------------- */
+
+struct local;
+
+/* Holds the data file against one made anew, and counts in out->spoiled. An error if that one cannot be made. */
+enum tidings_err verify_deep(struct local *local, struct check *check);
+
 #endif
