@@ -6,7 +6,7 @@
  *   - nothing crashes, and who asked gets NO_SPACE or IO;
  *   - reading goes on, and shows nothing of what was refused;
  *   - after a failed sync nothing is acknowledged any more;
- *   - when there is room again, writing goes on;
+ *   - when there is room again, writing goes on, at the next start if there was none at this one;
  *   - opened again by another process, after a proper end or none, everything acknowledged is there, all equals the model, and verify finds nothing.
  *
  *   faults [--seed N] [--runs N] [--plan N --call N [--recover]]
@@ -70,10 +70,11 @@ struct trial {
     struct run *run;
     const struct plan *plan;
     struct legacy *legacy;
-    size_t heal_at; /* from this change on nothing fails */
-    bool reopened;  /* since, and so all is forgotten */
-    bool crashes;   /* the process ends without closing */
-    bool recovers;  /* the machine has been started anew */
+    size_t heal_at;  /* from this change on nothing fails */
+    bool reopened;   /* since, and so all is forgotten */
+    bool only_reads; /* it was opened without room, and does not write until the next time */
+    bool crashes;    /* the process ends without closing */
+    bool recovers;   /* the machine has been started anew */
 };
 
 /* ---- While it fails --------------------------------------------------------------------------- */
@@ -112,7 +113,8 @@ static bool refused(struct trial *trial, size_t number)
         return run_fail(run, "%s, and nothing has failed", tidings_err_code(err));
     if (!may_answer(trial->plan, err))
         return run_fail(run, "%s is not what has happened", tidings_err_code(err));
-    if (number >= trial->heal_at && trial->plan->error == ENOSPC && trial->plan->class != SHIM_SYNC)
+    if (number >= trial->heal_at && trial->plan->error == ENOSPC &&
+        trial->plan->class != SHIM_SYNC && !trial->only_reads)
         return run_fail(run, "%s, though there is room again", tidings_err_code(err));
     if (err != TIDINGS_NO_SPACE && trial->legacy->doubtful == SIZE_MAX)
         trial->legacy->doubtful = number;
@@ -135,6 +137,9 @@ static bool change(struct trial *trial, size_t number)
         return false;
     if (newest == trial->legacy->newest)
         return true;
+    if (trial->only_reads && !trial->reopened)
+        return run_fail(run, "%s was acknowledged by an engine that only reads",
+                        op_name(call.op->kind));
     if (poisoned)
         return run_fail(run, "%s was acknowledged, though %s could not be synced before",
                         op_name(call.op->kind), shim_failed_path());
@@ -224,6 +229,13 @@ static void remember(struct run *run, const struct model_call *call)
     }
 }
 
+static bool is_read_only(struct tidings *engine)
+{
+    struct tidings_stats stats;
+    tidings_stats(engine, &stats);
+    return stats.read_only;
+}
+
 /* The first process: something fails. */
 static bool survives(struct trial *trial)
 {
@@ -238,6 +250,8 @@ static bool survives(struct trial *trial)
     enum tidings_err err = tidings_open(&run->options, &run->engine, &message);
     if (err && (!is_storage_error(err) || !shim_failed() || !message))
         return run_fail(run, "tidings_open: %s: %s", tidings_err_code(err), message);
+    if (!err)
+        trial->only_reads = is_read_only(run->engine);
     if (!err && !make_changes(trial, from, to))
         return false;
     if (!err && !trial->crashes)

@@ -119,11 +119,12 @@ static void index_trace(struct trace *trace, bool from_the_beginning)
             trace->seen = realloc(trace->seen, trace->n + 4096);
         trace->seen[trace->n] = record->kind == TRACE_WRITE && record->length;
         count_files(trace, record, path);
-        aims_feed(&trace->aims, trace->n, record, path, data);
         if (!begun && record->kind == TRACE_MARK) {
             begun = true;
             trace->first = trace->n;
         }
+        if (begun)
+            aims_feed(&trace->aims, trace->n, record, path, data);
         if (record->kind == TRACE_WRITE || record->kind == TRACE_MARK || !begun)
             continue;
         trace->interesting =
