@@ -256,7 +256,8 @@ struct tidings_page {
  *   READING_SET      where the viewer stopped; scene_id 0 is entering the story without reading on
  *   READING_DELETE   one record; READING_CLEAR all, also those not seen yet
  *   SUBSCRIBE, UNSUBSCRIBE   changed, and how it is now
- *   PREFERENCES_SET  the viewer's settings; a change takes a token of the bucket of follows
+ *   PREFERENCES_SET  the viewer's settings; a change takes a token of the bucket of follows,
+ *                    and one more for each hundred subscriptions
  *   NOTIFICATIONS_MARK  notification ids; or up_to
  *   WEBHOOK_SET      admin: makes or changes the webhook of that name; WEBHOOK_DELETE removes it. A
  *                    new one is told of what happens from now on; one that is changed tries at once

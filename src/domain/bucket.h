@@ -15,10 +15,11 @@ struct bucket_rule {
 };
 
 /*
- * Takes a token at now_ms: true, and *full_at moves. If none is left: false, and *retry_after_ms is
- * the wait for the next one. A full_at in the past (0 for a new bucket) is a full bucket.
+ * Takes so many tokens at now_ms, or all of a full bucket if it has fewer: true, and *full_at moves. If there are
+ * not as many: false, and *retry_after_ms is the wait for them. A full_at in the past (0 for a new bucket) is a full
+ * bucket.
  */
-bool bucket_take(const struct bucket_rule *rule, int64_t now_ms, int64_t *full_at,
+bool bucket_take(const struct bucket_rule *rule, int64_t tokens, int64_t now_ms, int64_t *full_at,
                  int64_t *retry_after_ms);
 
 /* How many tokens are left at now_ms, and in *next_ms how long until there is one more; 0 in a full bucket. */

@@ -102,8 +102,8 @@ static uint64_t *full_at_of(struct user_record *user, enum bucket bucket)
     abort();
 }
 
-enum tidings_err view_take_token(struct view *view, struct reply *reply, enum bucket bucket,
-                                 struct user_record *user)
+enum tidings_err view_take_tokens(struct view *view, struct reply *reply, enum bucket bucket,
+                                  uint64_t tokens, struct user_record *user)
 {
     static const char *const names[] = {
 #define X(name, lower) [BUCKET_##name] = #lower,
@@ -115,7 +115,8 @@ enum tidings_err view_take_token(struct view *view, struct reply *reply, enum bu
     int64_t at = (int64_t)*full_at;
     if (reply->op->role != TIDINGS_ROLE_USER)
         return TIDINGS_OK;
-    bool taken = bucket_take(&rule, view->elapsed_ms, &at, &reply->answer->retry_after_ms);
+    bool taken =
+        bucket_take(&rule, (int64_t)tokens, view->elapsed_ms, &at, &reply->answer->retry_after_ms);
     struct tidings_limit *limit = &reply->answer->limit;
     *limit = (struct tidings_limit){
         .name = names[bucket], .burst = rule.burst, .refill_ms = rule.refill_ms};
@@ -124,6 +125,12 @@ enum tidings_err view_take_token(struct view *view, struct reply *reply, enum bu
         return TIDINGS_RATE_LIMITED;
     *full_at = (uint64_t)at;
     return TIDINGS_OK;
+}
+
+enum tidings_err view_take_token(struct view *view, struct reply *reply, enum bucket bucket,
+                                 struct user_record *user)
+{
+    return view_take_tokens(view, reply, bucket, 1, user);
 }
 
 void view_add(struct view *view, uint64_t *count, int64_t delta)

@@ -148,6 +148,9 @@ enum bucket {
  */
 enum tidings_err view_take_token(struct view *view, struct reply *reply, enum bucket bucket,
                                  struct user_record *user);
+/* The same of several at once, for what is as much work as so many. */
+enum tidings_err view_take_tokens(struct view *view, struct reply *reply, enum bucket bucket,
+                                  uint64_t tokens, struct user_record *user);
 
 /* Adds to a count. A would-be negative one is a fault in the data: the view fails. */
 void view_add(struct view *view, uint64_t *count, int64_t delta);

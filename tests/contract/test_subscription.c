@@ -108,6 +108,36 @@ static void turning_updates_on_and_off_takes_tokens(void **state)
     assert_verifies();
 }
 
+/* With 5,000 subscriptions each turn wrote 259 KB of log and held up everybody. */
+static void turning_many_subscriptions_takes_many_tokens(void **state)
+{
+    (void)state;
+    enum { STORIES = 250 };
+    struct tidings_op on = {.kind = TIDINGS_OP_PREFERENCES_SET, .user_id = BOB};
+    options.settings.follow_burst = 4;
+    reopen_engine();
+    for (int i = 0; i < STORIES; i++)
+        subscribe(BOB, story(ANN, "s"));
+    want_updates(BOB, false); /* three tokens: one, and one for each hundred */
+    assert_int_equal(answer.limit.left, 1);
+    on.u.preferences.story_updates = true;
+    assert_int_equal(run(on), TIDINGS_RATE_LIMITED);
+    assert_int_equal(answer.retry_after_ms, 2000);
+    must(follow_op(BOB, ANN)); /* for less there is enough */
+    atomic_fetch_add(&clock_ms, 2999);
+    assert_int_equal(run(on), TIDINGS_RATE_LIMITED);
+    atomic_fetch_add(&clock_ms, 1);
+    must(on);
+    /* A bucket that holds fewer lets it pass when it is full. */
+    options.settings.follow_burst = 2;
+    reopen_engine();
+    on.u.preferences.story_updates = false;
+    assert_int_equal(run(on), TIDINGS_RATE_LIMITED);
+    atomic_fetch_add(&clock_ms, 10000);
+    must(on);
+    assert_verifies();
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, harness_begin, harness_end)
@@ -116,6 +146,7 @@ int main(void)
         TEST(only_so_many_subscriptions),
         TEST(those_among_are_found_from_both_sides),
         TEST(turning_updates_on_and_off_takes_tokens),
+        TEST(turning_many_subscriptions_takes_many_tokens),
     };
 #undef TEST
     return RUN_TESTS(tests);

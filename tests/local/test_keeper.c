@@ -24,7 +24,8 @@ static void make_one(struct shelf *shelf, uint64_t hour)
     size_t kept = 0;
     assert_true(shelf->n < BASES_MOST);
     shelf->bases[shelf->n++] = (struct base){.number = hour, .time_ms = (int64_t)hour * HOUR_MS};
-    uint64_t needed = keeper_choose(shelf->bases, shelf->n, (int64_t)hour * HOUR_MS - KEEP_MS, KEEP_MS, keep);
+    uint64_t needed =
+        keeper_choose(shelf->bases, shelf->n, (int64_t)hour * HOUR_MS - KEEP_MS, KEEP_MS, keep);
     /* The newest, and the one before, for the day that the newest is damaged. */
     for (size_t i = shelf->n - (shelf->n > 1 ? 2 : 1); i < shelf->n; i++)
         assert_true(keep[i]);

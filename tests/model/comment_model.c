@@ -132,7 +132,7 @@ bool write_comment(struct model *model, const struct model_call *call, struct mo
     const struct tidings_op *op = call->op;
     struct model_bucket bucket = {&model_user(model, op->user_id)->comment_full_at,
                                   (int64_t)model->settings.comment_burst,
-                                  (int64_t)model->settings.comment_refill_ms};
+                                  (int64_t)model->settings.comment_refill_ms, 0};
     struct model_post *post;
     struct model_comment *comment;
 

@@ -158,6 +158,14 @@ const char *model_check_arguments(const struct model *model, const struct model_
 
 /* ---- Buckets ----------------------------------------------------------------------------------- */
 
+/* What is taken, in time; no more than there can be. */
+static int64_t taken_ms(const struct model_bucket *bucket)
+{
+    int64_t tokens = 1 + bucket->more;
+
+    return (tokens < bucket->burst ? tokens : bucket->burst) * bucket->refill_ms;
+}
+
 bool model_bucket_has(const struct model_bucket *bucket, const struct tidings_op *op, int64_t t,
                       struct model_answer *answer)
 {
@@ -168,10 +176,10 @@ bool model_bucket_has(const struct model_bucket *bucket, const struct tidings_op
         return true;
     if (full_at < t)
         full_at = t;
-    if (full_at + bucket->refill_ms - t <= most)
+    if (full_at + taken_ms(bucket) - t <= most)
         return true;
     answer->err = TIDINGS_RATE_LIMITED;
-    answer->retry_after_ms = full_at + bucket->refill_ms - t - most;
+    answer->retry_after_ms = full_at + taken_ms(bucket) - t - most;
     return false;
 }
 
@@ -181,7 +189,7 @@ void model_bucket_take(const struct model_bucket *bucket, const struct tidings_o
         return;
     if (*bucket->full_at < t)
         *bucket->full_at = t;
-    *bucket->full_at += bucket->refill_ms;
+    *bucket->full_at += taken_ms(bucket);
 }
 
 /* ---- Operations -------------------------------------------------------------------------------- */

@@ -332,6 +332,7 @@ struct model_bucket {
     int64_t *full_at;
     int64_t burst;
     int64_t refill_ms;
+    int64_t more; /* tokens to be taken besides one */
 };
 bool model_bucket_has(const struct model_bucket *bucket, const struct tidings_op *op, int64_t t,
                       struct model_answer *answer);

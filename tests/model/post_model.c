@@ -69,7 +69,7 @@ bool write_publish(struct model *model, const struct model_call *call, struct mo
     const struct tidings_op *op = call->op;
     struct model_bucket bucket = {&model_user(model, op->user_id)->publish_full_at,
                                   (int64_t)model->settings.publish_burst,
-                                  (int64_t)model->settings.publish_refill_ms};
+                                  (int64_t)model->settings.publish_refill_ms, 0};
     struct model_post *post;
 
     if (!model_bucket_has(&bucket, op, t, answer))

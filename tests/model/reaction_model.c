@@ -155,7 +155,7 @@ bool write_react(struct model *model, const struct model_call *call, struct mode
     int64_t t = call->t;
     struct model_bucket bucket = {&model_user(model, op->user_id)->react_full_at,
                                   (int64_t)model->settings.react_burst,
-                                  (int64_t)model->settings.react_refill_ms};
+                                  (int64_t)model->settings.react_refill_ms, 0};
     enum tidings_comment_status before = TIDINGS_COMMENT_VISIBLE;
     struct target target;
 

@@ -19,7 +19,7 @@ struct model_bucket model_follow_bucket(struct model *model, const struct tiding
 {
     return (struct model_bucket){&model_user(model, op->user_id)->full_at,
                                  (int64_t)model->settings.follow_burst,
-                                 (int64_t)model->settings.follow_refill_ms};
+                                 (int64_t)model->settings.follow_refill_ms, 0};
 }
 
 static uint64_t count_following(const struct model *model, uint64_t fan)

@@ -105,6 +105,7 @@ static bool write_preferences_set(struct model *model, const struct model_call *
     bool quiet = !op->u.preferences.story_updates;
     struct model_bucket bucket = model_follow_bucket(model, op);
 
+    bucket.more = (int64_t)count_subscriptions(model, op->user_id) / 100;
     if (reader->quiet != quiet) {
         if (!model_bucket_has(&bucket, op, t, answer))
             return false;

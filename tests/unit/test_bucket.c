@@ -12,7 +12,7 @@ static int drain(const struct bucket_rule *of, int64_t now_ms, int64_t *full_at)
 {
     int64_t wait;
     int taken = 0;
-    while (bucket_take(of, now_ms, full_at, &wait))
+    while (bucket_take(of, 1, now_ms, full_at, &wait))
         taken++;
     return taken;
 }
@@ -30,15 +30,15 @@ static void an_empty_bucket_says_exactly_how_long(void **state)
     int64_t full_at = 0, wait = -1;
     drain(&rule, NOW_MS, &full_at);
     int64_t before = full_at;
-    assert_false(bucket_take(&rule, NOW_MS, &full_at, &wait));
+    assert_false(bucket_take(&rule, 1, NOW_MS, &full_at, &wait));
     assert_int_equal(wait, 1000);
-    assert_false(bucket_take(&rule, NOW_MS + 1, &full_at, &wait));
+    assert_false(bucket_take(&rule, 1, NOW_MS + 1, &full_at, &wait));
     assert_int_equal(wait, 999);
-    assert_false(bucket_take(&rule, NOW_MS + 999, &full_at, &wait));
+    assert_false(bucket_take(&rule, 1, NOW_MS + 999, &full_at, &wait));
     assert_int_equal(wait, 1);
     assert_int_equal(full_at, before); /* a refusal costs nothing */
-    assert_true(bucket_take(&rule, NOW_MS + 1000, &full_at, &wait));
-    assert_false(bucket_take(&rule, NOW_MS + 1000, &full_at, &wait));
+    assert_true(bucket_take(&rule, 1, NOW_MS + 1000, &full_at, &wait));
+    assert_false(bucket_take(&rule, 1, NOW_MS + 1000, &full_at, &wait));
     assert_int_equal(wait, 1000);
 }
 
@@ -78,7 +78,7 @@ static void a_bucket_of_one_gives_one(void **state)
     const struct bucket_rule single = {.burst = 1, .refill_ms = 1};
     int64_t full_at = 0, wait;
     assert_int_equal(drain(&single, NOW_MS, &full_at), 1);
-    assert_false(bucket_take(&single, NOW_MS, &full_at, &wait));
+    assert_false(bucket_take(&single, 1, NOW_MS, &full_at, &wait));
     assert_int_equal(wait, 1);
     assert_int_equal(drain(&single, NOW_MS + 1, &full_at), 1);
 }
@@ -90,7 +90,7 @@ static void the_largest_settings_do_not_overflow(void **state)
     const int64_t last_ms = INT64_C(3776861222655); /* of the ids */
     int64_t full_at = 0, wait;
     assert_int_equal(drain(&largest, last_ms, &full_at), 1000000);
-    assert_false(bucket_take(&largest, last_ms, &full_at, &wait));
+    assert_false(bucket_take(&largest, 1, last_ms, &full_at, &wait));
     assert_int_equal(wait, 86400000);
 }
 
@@ -100,7 +100,7 @@ static void stricter_settings_apply_to_what_was_taken_before(void **state)
     const struct bucket_rule strict = {.burst = 10, .refill_ms = 1000};
     int64_t full_at = 0, wait;
     drain(&rule, NOW_MS, &full_at);
-    assert_false(bucket_take(&strict, NOW_MS, &full_at, &wait));
+    assert_false(bucket_take(&strict, 1, NOW_MS, &full_at, &wait));
     assert_int_equal(wait, 91000);
     assert_int_equal(drain(&strict, NOW_MS + 91000, &full_at), 1);
 }
@@ -119,13 +119,31 @@ static void it_agrees_with_counting_tokens(void **state)
         credit += passed;
         if (credit > small.burst * small.refill_ms)
             credit = small.burst * small.refill_ms;
-        bool granted = bucket_take(&small, now, &full_at, &wait);
+        bool granted = bucket_take(&small, 1, now, &full_at, &wait);
         assert_int_equal(granted, credit >= small.refill_ms);
         if (granted)
             credit -= small.refill_ms;
         else
             assert_int_equal(wait, small.refill_ms - credit);
     }
+}
+
+static void many_at_once_are_as_many_one_by_one(void **state)
+{
+    (void)state;
+    int64_t many = 0, single = 0, wait;
+    assert_true(bucket_take(&rule, 60, NOW_MS, &many, &wait));
+    for (int i = 0; i < 60; i++)
+        assert_true(bucket_take(&rule, 1, NOW_MS, &single, &wait));
+    assert_int_equal(many, single);
+    assert_false(bucket_take(&rule, 60, NOW_MS, &many, &wait));
+    assert_int_equal(wait, 20 * 1000);
+    assert_true(bucket_take(&rule, 40, NOW_MS, &many, &wait));
+    /* More than it holds: all of a full one, and not less. */
+    assert_false(bucket_take(&rule, 500, NOW_MS + 99999, &many, &wait));
+    assert_int_equal(wait, 1);
+    assert_true(bucket_take(&rule, 500, NOW_MS + 100000, &many, &wait));
+    assert_int_equal(drain(&rule, NOW_MS + 100000, &many), 0);
 }
 
 static void what_is_left_is_what_can_be_taken(void **state)
@@ -147,7 +165,7 @@ static void what_is_left_is_what_can_be_taken(void **state)
         assert_int_equal(drain(&of, NOW_MS + next_ms - 1, &(int64_t){full_at}), left);
         assert_int_equal(drain(&of, NOW_MS + next_ms, &(int64_t){full_at}), left + 1);
         if (!left) {
-            assert_false(bucket_take(&of, NOW_MS, &full_at, &wait));
+            assert_false(bucket_take(&of, 1, NOW_MS, &full_at, &wait));
             assert_int_equal(next_ms, wait);
         }
     }
@@ -165,6 +183,7 @@ int main(void)
         cmocka_unit_test(the_largest_settings_do_not_overflow),
         cmocka_unit_test(stricter_settings_apply_to_what_was_taken_before),
         cmocka_unit_test(it_agrees_with_counting_tokens),
+        cmocka_unit_test(many_at_once_are_as_many_one_by_one),
         cmocka_unit_test(what_is_left_is_what_can_be_taken),
     };
     return RUN_TESTS(tests);

@@ -214,7 +214,7 @@ static enum tidings_err do_piece(struct local *local, struct arena *scratch, boo
         return err;
     struct rules_record rules = load_rules(&txn, &local->settings);
     struct newest newest = load_newest(&txn);
-    struct moment at = clock_read(&local->clock);
+    struct moment at = clock_at(&local->clock, 0, id_time_ms(newest.id), newest.elapsed_ms);
     struct local_view view = {
         .view = {.rows = &local_rows,
                  .err = &txn.err,
@@ -240,12 +240,19 @@ static enum tidings_err do_piece(struct local *local, struct arena *scratch, boo
         rules.place = 0;
     }
     save_rules(&txn, &rules);
-    save_newest(&txn, (struct newest){view.last_id, view.version, newest.elapsed_ms});
-    txn.time_ms = id_time_ms(view.last_id);
+    struct clock_change time = clock_next(&local->clock, &at, newest.id, view.last_id);
+    bool told = view.last_id != newest.id;
+    save_newest(&txn, (struct newest){view.last_id, view.version,
+                                      told ? at.elapsed_ms : newest.elapsed_ms});
+    if (time.stores)
+        save_clock(&txn, &time.row);
+    txn.time_ms = time.record_ms;
     err = kv_commit(&txn);
-    if (!err)
-        atomic_store(&local->committed, view.version);
-    return err;
+    if (err)
+        return err;
+    clock_commit(&local->clock, &time);
+    atomic_store(&local->committed, view.version);
+    return TIDINGS_OK;
 }
 
 enum tidings_err reheat(struct local *local, bool as_stored)
