@@ -20,7 +20,7 @@ BUILD := build$(if $(SAN),-$(SAN))
 # The sanitizers need clang's interceptors to be the program's first library.
 OPTIONS := $(if $(SAN),-Db_sanitize=$(SAN) -Db_lundef=false)
 
-.PHONY: help setup tools everything build run test lint fmt model moments crash powerloss faults bench screenshots clean
+.PHONY: help setup tools everything build run test lint fmt model moments crash powerloss faults bench screenshots deb test-deb clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -89,6 +89,16 @@ bench: everything
 ## make screenshots  the README's pictures of the console, anew
 screenshots: everything
 	@TIDINGS_BIN=$(BUILD)/tidings TIDINGS_SCREENSHOTS=1 node --test tests/console/pictures.test.mjs
+
+## make deb     a Debian package, in build-deb
+deb:
+	@scripts/setup deb
+	@scripts/deb build-deb
+
+## make test-deb  installs it in a fresh Debian root, starts, stops, removes and purges it; as root
+test-deb:
+	@scripts/setup deb
+	@tests/deb/run "$$(scripts/deb build-deb)"
 
 ## make lint    formatting, static analysis, the direction of dependencies
 lint: everything
