@@ -16,75 +16,102 @@ ROUNDS ?= 200
 RUNS ?= 50
 QUICK ?=
 BINARIES ?=
+# Where scripts/setup puts Node if there is none.
+export PATH := $(CURDIR)/.node/bin:$(PATH)
 BUILD := build$(if $(SAN),-$(SAN))
 # The sanitizers need clang's interceptors to be the program's first library.
 OPTIONS := $(if $(SAN),-Db_sanitize=$(SAN) -Db_lundef=false)
 
-.PHONY: help setup build run test lint fmt model moments crash powerloss faults clients bench bench-streams screenshots clean
+.PHONY: help setup tools everything build run test lint fmt model moments crash powerloss faults clients bench bench-streams screenshots deb test-deb clean
 
 help:
 	@sed -n 's/^## //p' Makefile
 
-## make setup   install the packages that building and testing need
+## make setup   install the packages that building, running and testing need
 setup:
-	@scripts/setup
+	@scripts/setup test
 
-$(BUILD)/build.ninja:
-	@meson setup $(OPTIONS) $(BUILD) >/dev/null
+tools:
+	@scripts/setup run
 
-## make build   build/tidings, build/libtidings.{a,so}, the pkg-config file
-build: setup $(BUILD)/build.ninja
+# Without the tests: what they need is not there when somebody only wants to run it.
+$(BUILD)/build.ninja: | tools
+	@echo "configuring $(BUILD)"
+	@meson setup -Dtests=false $(OPTIONS) $(BUILD) >/dev/null
+
+# A reconfiguration, once.
+$(BUILD)/with-tests: | setup $(BUILD)/build.ninja
+	@meson setup --reconfigure -Dtests=true $(BUILD) >/dev/null
+	@touch $@
+
+everything: $(BUILD)/with-tests
 	@ninja -C $(BUILD) --quiet
 
+## make build   build/tidings, build/libtidings.{a,so}, the pkg-config file, the manual page
+build: $(BUILD)/build.ninja
+	@ninja -C $(BUILD) --quiet all-but-tests
+
 ## make run     a server with a demo community, on http://127.0.0.1:8080; Ctrl-C ends it
-run: build
+run: $(BUILD)/build.ninja
+	@echo "building the server and its console (no tests); it starts when that is done"
+	@ninja -C $(BUILD) tidings
 	@$(BUILD)/tidings serve --dev
 
 ## make test    everything that must pass; SAN=address|undefined|thread for a sanitizer
-test: build
+test: everything
 	@meson test -C $(BUILD) --print-errorlogs --no-rebuild
 
 ## make model   the long random test: SEED=1 OPS=1000000
-model: build
+model: everything
 	@tests/model/run $(BUILD)/tests/model_test "$(SEED)" $(OPS)
 
 ## make crash      kill -9 under 32 clients, again and again: SEED=1 ROUNDS=200
-crash: build
+crash: everything
 	@TIDINGS_BIN=$(BUILD)/tidings tests/support/in-venv tests/crash/crash.py --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED))
 
 ## make faults     every call to the storage fails once, in every way: SEED=1
-faults: build
+faults: everything
 	@$(BUILD)/tests/faults $(if $(SEED),--seed $(SEED))
 	@$(BUILD)/tests/full || test $$? -eq 77
 
 ## make powerloss  what is left when the power fails, at many moments: SEED=1 STATES=1000
-powerloss: build
+powerloss: everything
 	@$(BUILD)/tests/powerloss --states $(STATES) $(if $(SEED),--seed $(SEED))
 	@$(BUILD)/tests/powerloss --states $(STATES) --second $(if $(SEED),--seed $(SEED))
 
 ## make moments    the long test of restoring to moments: SEED=1 RUNS=50
-moments: build
+moments: everything
 	@tests/model/run_moments $(BUILD)/tests/model_test "$(SEED)" $(RUNS)
 
 ## make clients    clients made of the OpenAPI document in four languages, examples, linters
-clients: build
+clients: everything
 	@TIDINGS_BIN=$(BUILD)/tidings tests/clients/run -v
 
 ## make bench      measures against Redis and MariaDB, into docs/bench; QUICK=1: three minutes, into build/bench-results
-bench: build
+bench: everything
 	@scripts/setup-bench
 	@BUILD=$(BUILD) bench/run $(if $(QUICK),--quick --out $(BUILD)/bench-results)
 
 ## make bench-streams  posts to 5,000 online fans, in three minutes; QUICK=1: one; BINARIES="before=PATH now=PATH": side by side
-bench-streams: build
+bench-streams: everything
 	@BUILD=$(BUILD) bench/streams $(if $(QUICK),--quick) $(addprefix --binary ,$(BINARIES))
 
 ## make screenshots  the README's pictures of the console, anew
-screenshots: build
+screenshots: everything
 	@TIDINGS_BIN=$(BUILD)/tidings TIDINGS_SCREENSHOTS=1 node --test tests/console/pictures.test.mjs
 
+## make deb     a Debian package, in build-deb
+deb:
+	@scripts/setup deb
+	@scripts/deb build-deb
+
+## make test-deb  installs it in a fresh Debian root, starts, stops, removes and purges it; as root
+test-deb:
+	@scripts/setup deb
+	@tests/deb/run "$$(scripts/deb build-deb)"
+
 ## make lint    formatting, static analysis, the direction of dependencies
-lint: build
+lint: everything
 	@scripts/lint
 
 ## make fmt     format the sources

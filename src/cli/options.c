@@ -105,15 +105,34 @@ static bool set_value(const struct cli_option *option, void *to, const char *val
     return false;
 }
 
+/* "user, service or admin" */
+static void print_words(FILE *to, const char *words)
+{
+    const char *last = strrchr(words, '|');
+    for (; *words; words++)
+        if (*words != '|')
+            fputc(*words, to);
+        else
+            fputs(words == last ? " or " : ", ", to);
+}
+
+static void print_wanted(FILE *to, const struct cli_option *option)
+{
+    if (option->kind == OPTION_NUMBER)
+        fprintf(to, "a number from %" PRIu64 " to %" PRIu64, option->least, option->most);
+    else if (option->kind == OPTION_WORD)
+        print_words(to, option->value);
+    else
+        fputs(option->must, to);
+}
+
 bool option_set(const struct cli_option *option, void *args, const char *value, const char *where)
 {
     if (set_value(option, place_of(option, args), value))
         return true;
     fprintf(stderr, "tidings: %s: %s must be ", where, option->name);
-    if (option->kind == OPTION_NUMBER)
-        fprintf(stderr, "a number from %" PRIu64 " to %" PRIu64 "\n", option->least, option->most);
-    else
-        fprintf(stderr, "%s\n", option->must ? option->must : option->value);
+    print_wanted(stderr, option);
+    fputc('\n', stderr);
     return false;
 }
 
@@ -232,7 +251,10 @@ static int read_flag(struct reading *reading)
         help_print(command, stdout);
         return EXIT_FINE;
     }
-    return option_set(option, reading->args, value, flag) ? OPTIONS_READ : EXIT_USAGE;
+    if (option_set(option, reading->args, value, flag))
+        return OPTIONS_READ;
+    help_usage(command, stderr);
+    return EXIT_USAGE;
 }
 
 static int read_operand(struct reading *reading)
