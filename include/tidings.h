@@ -92,7 +92,8 @@ TIDINGS_API const char *tidings_err_text(enum tidings_err err);
     X(body_max, 65536, 1, 1048576, "bytes in a body")                                       \
     X(excerpt_max, 140, 0, 1000, "characters of the body shown in lists")                   \
     X(mark_max, 500, 1, 10000, "posts marked by id in one operation")                       \
-    X(many_max, 1000, 1, 100000, "users asked about in one operation")                      \
+    X(many_max, 1000, 1, 100000, "users whose badges are asked for in one operation")       \
+    X(ids_max, 100, 1, 1000, "users or posts asked about in one operation otherwise")       \
     X(publish_burst, 60, 1, 1000000, "posts a user may publish in one go")                  \
     X(publish_refill_ms, 1000, 1, 86400000, "milliseconds until one is given back")         \
     X(react_burst, 600, 1, 1000000, "reactions set and removed a user may make in one go")  \
@@ -266,6 +267,8 @@ struct tidings_page {
  *   WEBHOOK_REPORT   service, admin: where delivery stands; used by whoever delivers. The position
  *                    never goes back, and what is given up counts only with a later position
  *   BADGES           service, admin: the unread totals of many users, in the order asked, of one moment
+ *   PROFILE_MANY, STATUS_MANY, COUNTERS_MANY, POST_MANY, STATS_MANY   what the single ones answer, of up to ids_max, in
+ *                    the order asked, of one moment; for what does not exist or is deleted a row that says so
  *   FANS_AMONG       which of the users given follow the author
  *   REACTORS         who liked (or faved) this, newest first, since when
  *   REACTED          what the viewer liked or faved, newest first
@@ -316,10 +319,14 @@ struct tidings_page {
     X(STATUS, status, 0, relation, status)                                 \
     X(FOLLOWING, following, 0, users, users)                               \
     X(FOLLOWERS, followers, 0, users, users)                               \
+    X(STATUS_MANY, status_many, 0, many, status_many)                      \
     X(FANS_AMONG, fans_among, 0, among, among)                             \
     X(COUNTERS, counters, 0, user, counters)                               \
+    X(COUNTERS_MANY, counters_many, 0, many, counters_many)                \
     X(PROFILE, profile, 0, user, profile)                                  \
+    X(PROFILE_MANY, profile_many, 0, many, profile_many)                   \
     X(POST, post, 0, post, post)                                           \
+    X(POST_MANY, post_many, 0, posts, post_many)                           \
     X(AUTHOR_PAGE, author_page, 0, feed, feed)                             \
     X(INBOX, inbox, 0, feed, feed)                                         \
     X(BADGE, badge, 0, nothing, badge)                                     \
@@ -330,6 +337,7 @@ struct tidings_page {
     X(REACTED, reacted, 0, reactors, reacted)                              \
     X(COMMENTS, comments, 0, comments, comments)                           \
     X(STATS, stats, 0, react, stats)                                       \
+    X(STATS_MANY, stats_many, 0, posts, stats_many)                        \
     X(HOT, hot, 0, hot, hot)                                               \
     X(SCENES, scenes, 0, scenes, scenes)                                   \
     X(SCENE, scene, 0, scene_id, scene)                                    \
@@ -401,9 +409,13 @@ struct tidings_op {
             size_t n_user_ids;
         } among;
         struct {
-            const uint64_t *user_ids; /* in any order, many_max at most */
+            const uint64_t *user_ids; /* in any order; ids_max at most, in BADGES many_max */
             size_t n_user_ids;
         } many;
+        struct {
+            const uint64_t *post_ids; /* in any order, ids_max at most */
+            size_t n_post_ids;
+        } posts;
         struct {
             struct tidings_text name;
             struct tidings_text avatar;
@@ -537,6 +549,46 @@ struct tidings_post {
     struct tidings_counts counts;
     bool liked; /* by the viewer */
     bool faved;
+};
+
+struct tidings_status {
+    bool following;
+    bool followed_by;
+    bool mutual;
+};
+
+struct tidings_counters {
+    uint64_t following;
+    uint64_t followers;
+    uint64_t posts;
+    uint64_t liked_posts;
+    uint64_t faved_posts;
+    uint64_t likes_received;
+    uint64_t favs_received;
+};
+
+struct tidings_profile {
+    uint64_t user_id;
+    struct tidings_text name; /* empty, as the avatar is, if it was never set */
+    struct tidings_text avatar;
+};
+
+struct tidings_target_stats {
+    struct tidings_counts counts;
+    double heat;    /* posts: hot_score, halved every half-life */
+    int64_t age_ms; /* posts: the age that heat was reckoned with */
+};
+
+/* One of many posts asked about. err is OK, NOT_FOUND or DELETED; then there is nothing but the id. */
+struct tidings_post_row {
+    enum tidings_err err;
+    struct tidings_post post;
+};
+
+struct tidings_stats_row {
+    enum tidings_err err;
+    uint64_t post_id;
+    struct tidings_target_stats stats;
 };
 
 /* One post in a list: of an inbox, or of an author's page. */
@@ -767,11 +819,11 @@ struct tidings_answer {
             bool mutual;
             uint64_t purged; /* items that left the inbox */
         } relation;
+        struct tidings_status status;
         struct {
-            bool following;
-            bool followed_by;
-            bool mutual;
-        } status;
+            struct tidings_status *rows; /* one for each user asked about, as in the following */
+            size_t n;
+        } status_many;
         struct {
             struct tidings_user_row *rows;
             size_t n;
@@ -781,21 +833,21 @@ struct tidings_answer {
             uint64_t *user_ids; /* ascending */
             size_t n;
         } among;
+        struct tidings_counters counters;
         struct {
-            uint64_t following;
-            uint64_t followers;
-            uint64_t posts;
-            uint64_t liked_posts;
-            uint64_t faved_posts;
-            uint64_t likes_received;
-            uint64_t favs_received;
-        } counters;
+            struct tidings_counters *rows;
+            size_t n;
+        } counters_many;
+        struct tidings_profile profile;
         struct {
-            uint64_t user_id;
-            struct tidings_text name;
-            struct tidings_text avatar;
-        } profile;
+            struct tidings_profile *rows;
+            size_t n;
+        } profile_many;
         struct tidings_post post;
+        struct {
+            struct tidings_post_row *rows;
+            size_t n;
+        } post_many;
         struct {
             uint64_t author_id;
             uint64_t
@@ -852,11 +904,11 @@ struct tidings_answer {
             size_t n;
             struct tidings_cursor next;
         } comments;
+        struct tidings_target_stats stats;
         struct {
-            struct tidings_counts counts;
-            double heat;    /* posts: hot_score, halved every half-life */
-            int64_t age_ms; /* posts: the age that heat was reckoned with */
-        } stats;
+            struct tidings_stats_row *rows;
+            size_t n;
+        } stats_many;
         struct {
             struct tidings_hot_row *rows;
             size_t n;

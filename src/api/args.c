@@ -237,6 +237,38 @@ bool query_id(struct exchange *ex, const char *name, uint64_t *id, bool *given)
     return refuse_type(ex, name);
 }
 
+/* How many pieces there are between commas. */
+static size_t count_pieces(struct http_text text)
+{
+    size_t n = 1;
+    for (size_t i = 0; i < text.n; i++)
+        n += text.p[i] == ',';
+    return n;
+}
+
+bool query_ids(struct exchange *ex, const char *name, const uint64_t **ids, size_t *n)
+{
+    uint64_t most = ex->api->config.settings.ids_max;
+    struct http_text text = http_query_get(&ex->query, name);
+    size_t count = text.p ? count_pieces(text) : 0;
+    bool fine = count && count <= most;
+    uint64_t *list = fine ? arena_array(http_request_arena(ex->req), count, sizeof *list) : NULL;
+    const char *at = text.p, *end = text.p + text.n;
+    for (size_t i = 0; list && fine && i < count; i++) {
+        const char *comma = memchr(at, ',', (size_t)(end - at));
+        struct http_text piece = {at, (size_t)((comma ? comma : end) - at)};
+        fine = parse_id(piece, &list[i]) && list[i];
+        at = comma ? comma + 1 : end;
+    }
+    if (!list || !fine) {
+        exchange_bound(ex, name, "1 to %llu ids, separated by commas", (unsigned long long)most);
+        return false;
+    }
+    *ids = list;
+    *n = count;
+    return true;
+}
+
 bool query_time(struct exchange *ex, const char *name, int64_t *time_ms, bool *given)
 {
     uint64_t value = 0;

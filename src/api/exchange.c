@@ -20,6 +20,9 @@ struct field_texts {
     char wait[FIELD_TEXT], policy[FIELD_TEXT], limit[FIELD_TEXT];
 };
 
+/* A hundred posts as long as they may be would be more than a connection holds (output_max). */
+enum { POSTS_ANSWER_MAX = 4 << 20 };
+
 int64_t api_now_ms(void)
 {
     struct timespec now;
@@ -136,7 +139,10 @@ static void respond_answer(struct exchange *ex)
     json_out_init(&out, buf);
     if (ex->route->render)
         ex->route->render(ex, &ex->answer, &out);
-    if (!json_out_ok(&out))
+    bool large = !json_out_ok(&out) || buf->len > POSTS_ANSWER_MAX;
+    if (large && ex->op.kind == TIDINGS_OP_POST_MANY)
+        exchange_bound(ex, "ids", "as many posts as fit into 4 MiB");
+    else if (!json_out_ok(&out))
         exchange_problem(ex, 500, "internal", "Something is wrong on our side.");
     else
         exchange_respond(ex, ex->route->status, "application/json", buf->data, buf->len);

@@ -100,6 +100,8 @@ bool arg_up_to(struct exchange *ex, uint8_t purpose, struct tidings_moment *up_t
 
 /* A parameter of the query. */
 bool query_id(struct exchange *ex, const char *name, uint64_t *id, bool *given);
+/* From 1 to ids_max of them, separated by commas. */
+bool query_ids(struct exchange *ex, const char *name, const uint64_t **ids, size_t *n);
 bool query_time(struct exchange *ex, const char *name, int64_t *time_ms, bool *given);
 bool query_word(struct exchange *ex, const char *name, const char *const *words, unsigned *index);
 /* 0 or 1; left alone if it is not given. */
@@ -146,6 +148,9 @@ void put_double(struct json_out *out, const char *key, double value);
 void put_id(struct json_out *out, const char *key, uint64_t id);
 /* null if it is 0. */
 void put_time(struct json_out *out, const char *key, int64_t time_ms);
+/* An object with nothing but a list, "items". */
+void begin_items(struct json_out *out);
+void end_items(struct json_out *out);
 void put_cursor(const struct exchange *ex, struct json_out *out, uint8_t purpose,
                 struct tidings_cursor next);
 /* The members that the counts of a post and of a comment have. */
@@ -165,6 +170,9 @@ extern const char *const post_kinds[];
 
 /* Refuses the request; the exchange is over. */
 void exchange_invalid(struct exchange *ex, const char *field, const char *detail);
+/* The same; the detail says what is allowed: "limit: 1 to 100". */
+void exchange_bound(struct exchange *ex, const char *field, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 void exchange_problem(struct exchange *ex, int status, const char *code, const char *detail);
 
 /* Answers with a body that is ready; the exchange is over. */

@@ -21,16 +21,22 @@ void render_users(const struct exchange *ex, const struct tidings_answer *answer
                   struct json_out *out, uint8_t purpose);
 
 /* user.c */
-prepare_fn prepare_profile_set, prepare_profile, prepare_author_page;
-render_fn render_profile, render_author_page;
+prepare_fn prepare_profile_set, prepare_profile, prepare_profile_many, prepare_author_page;
+render_fn render_profile, render_profile_many, render_author_page;
 
 /* post.c */
-prepare_fn prepare_publish, prepare_post, prepare_edit, prepare_delete, prepare_open;
-render_fn render_post, render_open;
+prepare_fn prepare_publish, prepare_post, prepare_post_many, prepare_edit, prepare_delete,
+    prepare_open;
+render_fn render_post, render_post_many, render_open;
+
+/* Of many posts: which, and whether one of them is there. */
+bool query_posts(struct exchange *ex);
+void put_found(struct json_out *out, enum tidings_err err);
 
 /* inbox.c */
-prepare_fn prepare_inbox, prepare_badge, prepare_unread, prepare_mark_read, prepare_mark_unread;
-render_fn render_inbox, render_badge, render_unread, render_mark;
+prepare_fn prepare_inbox, prepare_badge, prepare_badges, prepare_unread, prepare_mark_read,
+    prepare_mark_unread;
+render_fn render_inbox, render_badge, render_badges, render_unread, render_mark;
 
 /* What the inbox and an author's page have in common: the filter, and the posts. */
 bool query_filter(struct exchange *ex, const char *name);
@@ -51,8 +57,8 @@ prepare_fn prepare_comment, prepare_comments, prepare_comment_delete, prepare_co
 render_fn render_comment, render_comments;
 
 /* hot.c */
-prepare_fn prepare_post_stats, prepare_comment_stats, prepare_hot;
-render_fn render_stats, render_hot;
+prepare_fn prepare_post_stats, prepare_stats_many, prepare_comment_stats, prepare_hot;
+render_fn render_stats, render_stats_many, render_hot;
 
 /* scene.c */
 prepare_fn prepare_scene_publish, prepare_scenes, prepare_scene, prepare_scene_edit,

@@ -83,6 +83,29 @@ void render_stats(const struct exchange *ex, const struct tidings_answer *answer
     json_out_end(out);
 }
 
+bool prepare_stats_many(struct exchange *ex)
+{
+    ex->op.kind = TIDINGS_OP_STATS_MANY;
+    return query_posts(ex);
+}
+
+void render_stats_many(const struct exchange *ex, const struct tidings_answer *answer,
+                       struct json_out *out)
+{
+    (void)ex;
+    begin_items(out);
+    for (size_t i = 0; i < answer->u.stats_many.n; i++) {
+        const struct tidings_stats_row *row = &answer->u.stats_many.rows[i];
+        json_out_object(out);
+        put_u64(out, "post_id", row->post_id);
+        put_found(out, row->err);
+        if (!row->err)
+            put_counts(out, TIDINGS_TARGET_POST, &row->stats.counts);
+        json_out_end(out);
+    }
+    end_items(out);
+}
+
 bool prepare_hot(struct exchange *ex)
 {
     unsigned kind = 0;

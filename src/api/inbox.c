@@ -78,6 +78,29 @@ void render_badge(const struct exchange *ex, const struct tidings_answer *answer
     json_out_end(out);
 }
 
+/* It only reads: to ask again with the same Idempotency-Key is to ask again. */
+bool prepare_badges(struct exchange *ex)
+{
+    static const char *const members[] = {"user_ids", NULL};
+    ex->op.kind = TIDINGS_OP_BADGES;
+    ex->op.once = NULL;
+    return arg_body(ex, members) &&
+           arg_ids(ex, "user_ids", &ex->op.u.many.user_ids, &ex->op.u.many.n_user_ids, NULL);
+}
+
+void render_badges(const struct exchange *ex, const struct tidings_answer *answer,
+                   struct json_out *out)
+{
+    begin_items(out);
+    for (size_t i = 0; i < answer->u.badges.n; i++) {
+        json_out_object(out);
+        put_u64(out, "user_id", ex->op.u.many.user_ids[i]);
+        put_u64(out, "total", answer->u.badges.totals[i]);
+        json_out_end(out);
+    }
+    end_items(out);
+}
+
 bool prepare_unread(struct exchange *ex)
 {
     ex->op.kind = TIDINGS_OP_UNREAD;

@@ -46,9 +46,20 @@ bool prepare_open(struct exchange *ex)
     return prepare_one(ex, TIDINGS_OP_OPEN);
 }
 
-static void render_one(const struct tidings_post *post, struct json_out *out)
+bool query_posts(struct exchange *ex)
 {
-    json_out_object(out);
+    return query_ids(ex, "ids", &ex->op.u.posts.post_ids, &ex->op.u.posts.n_post_ids);
+}
+
+bool prepare_post_many(struct exchange *ex)
+{
+    ex->op.kind = TIDINGS_OP_POST_MANY;
+    return query_posts(ex);
+}
+
+/* Members of an open object. */
+static void put_post(struct json_out *out, const struct tidings_post *post)
+{
     put_u64(out, "id", post->id);
     json_out_key(out, "kind");
     json_out_text(out, post_kind_name(post->kind));
@@ -63,7 +74,38 @@ static void render_one(const struct tidings_post *post, struct json_out *out)
     put_stats(out, TIDINGS_TARGET_POST, &post->counts);
     put_bool(out, "liked", post->liked);
     put_bool(out, "faved", post->faved);
+}
+
+static void render_one(const struct tidings_post *post, struct json_out *out)
+{
+    json_out_object(out);
+    put_post(out, post);
     json_out_end(out);
+}
+
+void put_found(struct json_out *out, enum tidings_err err)
+{
+    put_bool(out, "found", err == TIDINGS_OK);
+    if (err)
+        put_bool(out, "is_deleted", err == TIDINGS_DELETED);
+}
+
+void render_post_many(const struct exchange *ex, const struct tidings_answer *answer,
+                      struct json_out *out)
+{
+    (void)ex;
+    begin_items(out);
+    for (size_t i = 0; i < answer->u.post_many.n; i++) {
+        const struct tidings_post_row *row = &answer->u.post_many.rows[i];
+        json_out_object(out);
+        if (row->err)
+            put_u64(out, "id", row->post.id);
+        else
+            put_post(out, &row->post);
+        put_found(out, row->err);
+        json_out_end(out);
+    }
+    end_items(out);
 }
 
 void render_post(const struct exchange *ex, const struct tidings_answer *answer,

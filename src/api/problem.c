@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Errors as application/problem+json (RFC 9457). Users see a fixed text; details of the inside stay
  * inside. */
+#include <stdarg.h>
+
 #include "api/internal.h"
+
+/* The names of fields given to exchange_bound are ours, and short. */
+enum { BOUND_TEXT = 160 };
 
 /* The engine's errors in HTTP's words. */
 static const struct {
@@ -80,6 +85,17 @@ void exchange_invalid(struct exchange *ex, const char *field, const char *detail
     json_out_key(&out, "field");
     json_out_text(&out, field);
     send_problem(ex, &out, 400);
+}
+
+void exchange_bound(struct exchange *ex, const char *field, const char *format, ...)
+{
+    char text[BOUND_TEXT];
+    int n = snprintf(text, sizeof text, "%s: ", field);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + n, sizeof text - (size_t)n, format, args);
+    va_end(args);
+    exchange_invalid(ex, field, text);
 }
 
 /* Whether what is gone is a post, with a title to be told of; else it is a comment, or its post. */

@@ -44,20 +44,60 @@ void render_unfollow(const struct exchange *ex, const struct tidings_answer *ans
     json_out_end(out);
 }
 
+/* Whether many users are asked about, and not one. */
+static bool asks_for_many(const struct exchange *ex)
+{
+    return http_query_get(&ex->query, "user_ids").p != NULL;
+}
+
+static bool prepare_many(struct exchange *ex, enum tidings_op_kind kind)
+{
+    ex->op.kind = kind;
+    if (http_query_get(&ex->query, "user_id").p) {
+        exchange_invalid(ex, "user_id", "It cannot be given together with user_ids.");
+        return false;
+    }
+    return query_ids(ex, "user_ids", &ex->op.u.many.user_ids, &ex->op.u.many.n_user_ids);
+}
+
 bool prepare_status(struct exchange *ex)
 {
+    if (asks_for_many(ex))
+        return prepare_many(ex, TIDINGS_OP_STATUS_MANY);
     ex->op.kind = TIDINGS_OP_STATUS;
     return query_id(ex, "user_id", &ex->op.u.relation.user_id, NULL);
+}
+
+/* Members of an open object. */
+static void put_status(struct json_out *out, const struct tidings_status *status)
+{
+    put_bool(out, "following", status->following);
+    put_bool(out, "followed_by", status->followed_by);
+    put_bool(out, "mutual", status->mutual);
+}
+
+static void render_status_many(const struct exchange *ex, const struct tidings_answer *answer,
+                               struct json_out *out)
+{
+    begin_items(out);
+    for (size_t i = 0; i < answer->u.status_many.n; i++) {
+        json_out_object(out);
+        put_u64(out, "user_id", ex->op.u.many.user_ids[i]);
+        put_status(out, &answer->u.status_many.rows[i]);
+        json_out_end(out);
+    }
+    end_items(out);
 }
 
 void render_status(const struct exchange *ex, const struct tidings_answer *answer,
                    struct json_out *out)
 {
-    (void)ex;
+    if (ex->op.kind == TIDINGS_OP_STATUS_MANY) {
+        render_status_many(ex, answer, out);
+        return;
+    }
     json_out_object(out);
-    put_bool(out, "following", answer->u.status.following);
-    put_bool(out, "followed_by", answer->u.status.followed_by);
-    put_bool(out, "mutual", answer->u.status.mutual);
+    put_status(out, &answer->u.status);
     json_out_end(out);
 }
 
@@ -119,21 +159,45 @@ void render_followers(const struct exchange *ex, const struct tidings_answer *an
 
 bool prepare_counters(struct exchange *ex)
 {
+    if (asks_for_many(ex))
+        return prepare_many(ex, TIDINGS_OP_COUNTERS_MANY);
     ex->op.kind = TIDINGS_OP_COUNTERS;
     return query_whom(ex, &ex->op.u.user.user_id);
+}
+
+/* Members of an open object. */
+static void put_counters(struct json_out *out, const struct tidings_counters *counters)
+{
+    put_u64(out, "following", counters->following);
+    put_u64(out, "followers", counters->followers);
+    put_u64(out, "posts", counters->posts);
+    put_u64(out, "liked_posts", counters->liked_posts);
+    put_u64(out, "faved_posts", counters->faved_posts);
+    put_u64(out, "likes_received", counters->likes_received);
+    put_u64(out, "favs_received", counters->favs_received);
+}
+
+static void render_counters_many(const struct exchange *ex, const struct tidings_answer *answer,
+                                 struct json_out *out)
+{
+    begin_items(out);
+    for (size_t i = 0; i < answer->u.counters_many.n; i++) {
+        json_out_object(out);
+        put_u64(out, "user_id", ex->op.u.many.user_ids[i]);
+        put_counters(out, &answer->u.counters_many.rows[i]);
+        json_out_end(out);
+    }
+    end_items(out);
 }
 
 void render_counters(const struct exchange *ex, const struct tidings_answer *answer,
                      struct json_out *out)
 {
-    (void)ex;
+    if (ex->op.kind == TIDINGS_OP_COUNTERS_MANY) {
+        render_counters_many(ex, answer, out);
+        return;
+    }
     json_out_object(out);
-    put_u64(out, "following", answer->u.counters.following);
-    put_u64(out, "followers", answer->u.counters.followers);
-    put_u64(out, "posts", answer->u.counters.posts);
-    put_u64(out, "liked_posts", answer->u.counters.liked_posts);
-    put_u64(out, "faved_posts", answer->u.counters.faved_posts);
-    put_u64(out, "likes_received", answer->u.counters.likes_received);
-    put_u64(out, "favs_received", answer->u.counters.favs_received);
+    put_counters(out, &answer->u.counters);
     json_out_end(out);
 }

@@ -68,6 +68,19 @@ void put_time(struct json_out *out, const char *key, int64_t time_ms)
         json_out_null(out);
 }
 
+void begin_items(struct json_out *out)
+{
+    json_out_object(out);
+    json_out_key(out, "items");
+    json_out_array(out);
+}
+
+void end_items(struct json_out *out)
+{
+    json_out_end(out);
+    json_out_end(out);
+}
+
 static void put_sealed(const struct exchange *ex, struct json_out *out, const char *key,
                        uint8_t purpose, const uint64_t *values, size_t n)
 {

@@ -30,10 +30,13 @@ const struct route routes[] = {
     {GET,    "/v1/relation/counter",        "getCounters",    USER, 200, prepare_counters,       render_counters,    NULL},
 
     {PUT,    "/v1/users/me",                "setProfile",     USER, 200, prepare_profile_set,    render_profile,     NULL},
+    {GET,    "/v1/users",                   "listProfiles",   USER, 200, prepare_profile_many,   render_profile_many, NULL},
     {GET,    "/v1/users/{user_id}",         "getProfile",     USER, 200, prepare_profile,        render_profile,     NULL},
     {GET,    "/v1/users/{user_id}/posts",   "listPosts",      USER, 200, prepare_author_page,    render_author_page, NULL},
 
     {POST,   "/v1/posts",                   "publish",        USER, 201, prepare_publish,        render_post,        NULL},
+    {GET,    "/v1/posts",                   "listPostsById",  USER, 200, prepare_post_many,      render_post_many,   NULL},
+    {GET,    "/v1/posts/stats",             "listPostStats",  USER, 200, prepare_stats_many,     render_stats_many,  NULL},
     {GET,    "/v1/posts/{post_id}",         "getPost",        USER, 200, prepare_post,           render_post,        NULL},
     {PATCH,  "/v1/posts/{post_id}",         "editPost",       USER, 200, prepare_edit,           render_post,        NULL},
     {DELETE, "/v1/posts/{post_id}",         "deletePost",     USER, 204, prepare_delete,         NULL,               NULL},
@@ -41,6 +44,7 @@ const struct route routes[] = {
 
     {GET,    "/v1/inbox",                   "listInbox",      USER, 200, prepare_inbox,          render_inbox,       NULL},
     {GET,    "/v1/inbox/badge",             "getBadge",       USER, 200, prepare_badge,          render_badge,       NULL},
+    {POST,   "/v1/inbox/badges",            "listBadges",     SERVICE, 200, prepare_badges,      render_badges,      NULL},
     {GET,    "/v1/inbox/unread",            "getUnread",      USER, 200, prepare_unread,         render_unread,      NULL},
     {POST,   "/v1/inbox/mark-read",         "markRead",       USER, 200, prepare_mark_read,      render_mark,        NULL},
     {POST,   "/v1/inbox/mark-unread",       "markUnread",     USER, 200, prepare_mark_unread,    render_mark,        NULL},

@@ -17,15 +17,43 @@ bool prepare_profile(struct exchange *ex)
     return true;
 }
 
+/* Members of an open object. */
+static void put_profile(struct json_out *out, const struct tidings_profile *profile)
+{
+    put_u64(out, "user_id", profile->user_id);
+    put_text(out, "name", profile->name);
+    put_text(out, "avatar", profile->avatar);
+}
+
 void render_profile(const struct exchange *ex, const struct tidings_answer *answer,
                     struct json_out *out)
 {
     (void)ex;
     json_out_object(out);
-    put_u64(out, "user_id", answer->u.profile.user_id);
-    put_text(out, "name", answer->u.profile.name);
-    put_text(out, "avatar", answer->u.profile.avatar);
+    put_profile(out, &answer->u.profile);
     json_out_end(out);
+}
+
+bool prepare_profile_many(struct exchange *ex)
+{
+    ex->op.kind = TIDINGS_OP_PROFILE_MANY;
+    return query_ids(ex, "ids", &ex->op.u.many.user_ids, &ex->op.u.many.n_user_ids);
+}
+
+/* Users need no sign-up: what may be missing is the profile. */
+void render_profile_many(const struct exchange *ex, const struct tidings_answer *answer,
+                         struct json_out *out)
+{
+    (void)ex;
+    begin_items(out);
+    for (size_t i = 0; i < answer->u.profile_many.n; i++) {
+        const struct tidings_profile *profile = &answer->u.profile_many.rows[i];
+        json_out_object(out);
+        put_profile(out, profile);
+        put_bool(out, "found", profile->name.n || profile->avatar.n);
+        json_out_end(out);
+    }
+    end_items(out);
 }
 
 bool prepare_author_page(struct exchange *ex)

@@ -57,16 +57,20 @@ static const char *check_users(const struct tidings_op *op, const struct tidings
     return check_page(&op->u.users.page, settings);
 }
 
-static const char *check_many(const struct tidings_op *op, const struct tidings_settings *settings)
+/* From 1 to `most` ids. */
+static bool are_ids(const uint64_t *ids, size_t n, uint64_t most)
 {
-    const uint64_t *ids = op->u.many.user_ids;
-    size_t n = op->u.many.n_user_ids;
-    if (!ids || n == 0 || n > settings->many_max)
-        return "user_ids";
+    if (!ids || n == 0 || n > most)
+        return false;
     for (size_t i = 0; i < n; i++)
         if (!is_id(ids[i]))
-            return "user_ids";
-    return NULL;
+            return false;
+    return true;
+}
+
+static const char *check_many(const struct tidings_op *op, uint64_t most)
+{
+    return are_ids(op->u.many.user_ids, op->u.many.n_user_ids, most) ? NULL : "user_ids";
 }
 
 static const char *check_among(const struct tidings_op *op)
@@ -138,13 +142,8 @@ static bool is_given(const struct tidings_moment *moment)
 static const char *check_mark_ids(const struct tidings_op *op,
                                   const struct tidings_settings *settings)
 {
-    const uint64_t *ids = op->u.mark.post_ids;
-    size_t n = op->u.mark.n_post_ids;
-    if (!ids || n == 0 || n > settings->mark_max)
+    if (!are_ids(op->u.mark.post_ids, op->u.mark.n_post_ids, settings->mark_max))
         return "post_ids";
-    for (size_t i = 0; i < n; i++)
-        if (!is_id(ids[i]))
-            return "post_ids";
     if (op->u.mark.author_id)
         return "author_id";
     if (is_given(&op->u.mark.up_to))
@@ -351,7 +350,16 @@ static const char *check_args(const struct tidings_op *op, const struct tidings_
     case TIDINGS_OP_SUBSCRIBERS_AMONG:
         return check_among(op);
     case TIDINGS_OP_BADGES:
-        return check_many(op, settings);
+        return check_many(op, settings->many_max);
+    case TIDINGS_OP_STATUS_MANY:
+    case TIDINGS_OP_COUNTERS_MANY:
+    case TIDINGS_OP_PROFILE_MANY:
+        return check_many(op, settings->ids_max);
+    case TIDINGS_OP_POST_MANY:
+    case TIDINGS_OP_STATS_MANY:
+        if (!are_ids(op->u.posts.post_ids, op->u.posts.n_post_ids, settings->ids_max))
+            return "post_ids";
+        return NULL;
     case TIDINGS_OP_COUNTERS:
     case TIDINGS_OP_PROFILE:
         return is_id(op->u.user.user_id) ? NULL : "user_id";

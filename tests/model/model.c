@@ -98,6 +98,7 @@ void model_answer_release(struct model_answer *answer)
     free(answer->unread_rows);
     free(answer->history_rows);
     free(answer->user_ids);
+    free(answer->many);
     free(answer->event_rows);
     free(answer->event_places);
     free(answer->reacted_rows);

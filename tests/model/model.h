@@ -287,6 +287,8 @@ struct model_answer {
     struct tidings_unread_row *unread_rows;
     struct tidings_history_row *history_rows;
     uint64_t *user_ids;
+    struct model_answer
+        *many; /* what the single question answers, for each asked about; these have no lists */
     struct tidings_event *event_rows;
     size_t *event_places; /* where in the model each event row is */
     struct tidings_reacted_row *reacted_rows;

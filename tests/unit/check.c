@@ -61,6 +61,14 @@ struct tidings_op good(enum tidings_op_kind kind)
         op.u.among.user_ids = three_ids;
         op.u.among.n_user_ids = 3;
         break;
+    case TIDINGS_OP_POST_MANY:
+    case TIDINGS_OP_STATS_MANY:
+        op.u.posts.post_ids = three_ids;
+        op.u.posts.n_post_ids = 3;
+        break;
+    case TIDINGS_OP_STATUS_MANY:
+    case TIDINGS_OP_COUNTERS_MANY:
+    case TIDINGS_OP_PROFILE_MANY:
     case TIDINGS_OP_BADGES:
         op.u.many.user_ids = three_ids;
         op.u.many.n_user_ids = 3;

@@ -85,6 +85,38 @@ static void single_ids_are_checked(void **state)
     }
 }
 
+static void lists_of_ids_are_checked(void **state)
+{
+    static uint64_t ids[1001];
+    const struct {
+        enum tidings_op_kind kind;
+        const char *field;
+        size_t most;
+    } rows[] = {
+        {TIDINGS_OP_BADGES, "user_ids", 1000},       {TIDINGS_OP_PROFILE_MANY, "user_ids", 100},
+        {TIDINGS_OP_STATUS_MANY, "user_ids", 100},   {TIDINGS_OP_POST_MANY, "post_ids", 100},
+        {TIDINGS_OP_COUNTERS_MANY, "user_ids", 100}, {TIDINGS_OP_STATS_MANY, "post_ids", 100},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(ids); i++)
+        ids[i] = 7;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct tidings_op op = good(rows[i].kind);
+        op.u.many.user_ids = ids; /* in the same place in all of them */
+        op.u.many.n_user_ids = rows[i].most;
+        assert_fine(op);
+        op.u.many.n_user_ids++;
+        assert_refused(op, rows[i].field);
+        op.u.many.n_user_ids = 0;
+        assert_refused(op, rows[i].field);
+        op.u.many.n_user_ids = COUNT_OF(no_ids);
+        op.u.many.user_ids = no_ids;
+        assert_refused(op, rows[i].field);
+        op.u.many.user_ids = NULL;
+        assert_refused(op, rows[i].field);
+    }
+}
+
 static void pages_are_checked_wherever_there_is_one(void **state)
 {
     (void)state;
@@ -168,6 +200,7 @@ int main(void)
         cmocka_unit_test_setup(an_unknown_operation_is_refused, check_begin),
         cmocka_unit_test_setup(a_time_must_have_ids, check_begin),
         cmocka_unit_test_setup(single_ids_are_checked, check_begin),
+        cmocka_unit_test_setup(lists_of_ids_are_checked, check_begin),
         cmocka_unit_test_setup(pages_are_checked_wherever_there_is_one, check_begin),
         cmocka_unit_test_setup(the_default_settings_are_in_range, check_begin),
         cmocka_unit_test_setup(each_setting_has_its_range, check_begin),

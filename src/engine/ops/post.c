@@ -165,6 +165,22 @@ enum tidings_err answer_publish(struct view *view, struct reply *reply)
     return TIDINGS_OK;
 }
 
+static void fill_post(struct view *view, struct reply *reply, uint64_t id,
+                      const struct post_record *post, struct tidings_post *out)
+{
+    *out = (struct tidings_post){
+        .id = id,
+        .author_id = post->author,
+        .kind = post->kind,
+        .title = view_text(view, reply->arena, post->title),
+        .body = view_text(view, reply->arena, view->rows->get_body(view, id)),
+        .created_at = id_time_ms(id),
+        .edited_at = post->edited ? id_time_ms(post->edited) : 0,
+    };
+    view_profile(view, post->author, reply->arena, &out->author_name, NULL);
+    fill_counts(view, reply, out);
+}
+
 enum tidings_err answer_whole_post(struct view *view, struct reply *reply, uint64_t id,
                                    struct tidings_post *out)
 {
@@ -173,17 +189,7 @@ enum tidings_err answer_whole_post(struct view *view, struct reply *reply, uint6
         return TIDINGS_NOT_FOUND;
     if (post.deleted)
         return refuse_deleted(view, reply, post.title);
-    *out = (struct tidings_post){
-        .id = id,
-        .author_id = post.author,
-        .kind = post.kind,
-        .title = view_text(view, reply->arena, post.title),
-        .body = view_text(view, reply->arena, view->rows->get_body(view, id)),
-        .created_at = id_time_ms(id),
-        .edited_at = post.edited ? id_time_ms(post.edited) : 0,
-    };
-    view_profile(view, post.author, reply->arena, &out->author_name, NULL);
-    fill_counts(view, reply, out);
+    fill_post(view, reply, id, &post, out);
     return TIDINGS_OK;
 }
 
@@ -195,4 +201,29 @@ enum tidings_err answer_edit(struct view *view, struct reply *reply)
 enum tidings_err answer_post(struct view *view, struct reply *reply)
 {
     return answer_whole_post(view, reply, reply->op->u.post.post_id, &reply->answer->u.post);
+}
+
+static struct tidings_post_row post_row(struct view *view, struct reply *reply, uint64_t id)
+{
+    struct tidings_post_row row = {.post.id = id};
+    struct post_record post;
+    if (!view_post(view, id, &post))
+        row.err = TIDINGS_NOT_FOUND;
+    else if (post.deleted)
+        row.err = TIDINGS_DELETED;
+    else
+        fill_post(view, reply, id, &post, &row.post);
+    return row;
+}
+
+enum tidings_err answer_post_many(struct view *view, struct reply *reply)
+{
+    const struct tidings_op *op = reply->op;
+    size_t n = op->u.posts.n_post_ids;
+    struct tidings_post_row *rows = view_array(view, reply->arena, n, sizeof *rows);
+    for (size_t i = 0; rows && i < n && !view_failed(view); i++)
+        rows[i] = post_row(view, reply, op->u.posts.post_ids[i]);
+    reply->answer->u.post_many.rows = rows;
+    reply->answer->u.post_many.n = n;
+    return TIDINGS_OK;
 }

@@ -93,14 +93,32 @@ enum tidings_err answer_follow(struct view *view, struct reply *reply)
     return TIDINGS_OK;
 }
 
+static struct tidings_status status_of(struct view *view, uint64_t viewer, uint64_t other)
+{
+    struct tidings_status status = {
+        .following = follows(view, viewer, other),
+        .followed_by = follows(view, other, viewer),
+    };
+    status.mutual = status.following && status.followed_by;
+    return status;
+}
+
 enum tidings_err answer_status(struct view *view, struct reply *reply)
 {
-    uint64_t viewer = reply->op->user_id, other = reply->op->u.relation.user_id;
-    bool following = follows(view, viewer, other);
-    bool followed_by = follows(view, other, viewer);
-    reply->answer->u.status.following = following;
-    reply->answer->u.status.followed_by = followed_by;
-    reply->answer->u.status.mutual = following && followed_by;
+    const struct tidings_op *op = reply->op;
+    reply->answer->u.status = status_of(view, op->user_id, op->u.relation.user_id);
+    return TIDINGS_OK;
+}
+
+enum tidings_err answer_status_many(struct view *view, struct reply *reply)
+{
+    const struct tidings_op *op = reply->op;
+    size_t n = op->u.many.n_user_ids;
+    struct tidings_status *rows = view_array(view, reply->arena, n, sizeof *rows);
+    for (size_t i = 0; rows && i < n; i++)
+        rows[i] = status_of(view, op->user_id, op->u.many.user_ids[i]);
+    reply->answer->u.status_many.rows = rows;
+    reply->answer->u.status_many.n = n;
     return TIDINGS_OK;
 }
 

@@ -26,33 +26,65 @@ enum tidings_err change_profile_set(struct view *view, struct reply *reply)
     return TIDINGS_OK;
 }
 
-static enum tidings_err answer_profile_of(struct view *view, struct reply *reply, uint64_t user)
+static struct tidings_profile profile_of(struct view *view, struct reply *reply, uint64_t user)
 {
-    reply->answer->u.profile.user_id = user;
-    view_profile(view, user, reply->arena, &reply->answer->u.profile.name,
-                 &reply->answer->u.profile.avatar);
-    return TIDINGS_OK;
+    struct tidings_profile profile = {.user_id = user};
+    view_profile(view, user, reply->arena, &profile.name, &profile.avatar);
+    return profile;
 }
 
 enum tidings_err answer_profile_set(struct view *view, struct reply *reply)
 {
-    return answer_profile_of(view, reply, reply->op->user_id);
+    reply->answer->u.profile = profile_of(view, reply, reply->op->user_id);
+    return TIDINGS_OK;
 }
 
 enum tidings_err answer_profile(struct view *view, struct reply *reply)
 {
-    return answer_profile_of(view, reply, reply->op->u.user.user_id);
+    reply->answer->u.profile = profile_of(view, reply, reply->op->u.user.user_id);
+    return TIDINGS_OK;
+}
+
+enum tidings_err answer_profile_many(struct view *view, struct reply *reply)
+{
+    const uint64_t *users = reply->op->u.many.user_ids;
+    size_t n = reply->op->u.many.n_user_ids;
+    struct tidings_profile *rows = view_array(view, reply->arena, n, sizeof *rows);
+    for (size_t i = 0; rows && i < n; i++)
+        rows[i] = profile_of(view, reply, users[i]);
+    reply->answer->u.profile_many.rows = rows;
+    reply->answer->u.profile_many.n = n;
+    return TIDINGS_OK;
+}
+
+static struct tidings_counters counters_of(struct view *view, uint64_t id)
+{
+    struct user_record user = view_user(view, id);
+    return (struct tidings_counters){
+        .following = user.following,
+        .followers = user.followers,
+        .posts = user.posts,
+        .liked_posts = user.liked_posts,
+        .faved_posts = user.faved_posts,
+        .likes_received = user.likes_received,
+        .favs_received = user.favs_received,
+    };
 }
 
 enum tidings_err answer_counters(struct view *view, struct reply *reply)
 {
-    struct user_record user = view_user(view, reply->op->u.user.user_id);
-    reply->answer->u.counters.following = user.following;
-    reply->answer->u.counters.followers = user.followers;
-    reply->answer->u.counters.posts = user.posts;
-    reply->answer->u.counters.liked_posts = user.liked_posts;
-    reply->answer->u.counters.faved_posts = user.faved_posts;
-    reply->answer->u.counters.likes_received = user.likes_received;
-    reply->answer->u.counters.favs_received = user.favs_received;
+    reply->answer->u.counters = counters_of(view, reply->op->u.user.user_id);
+    return TIDINGS_OK;
+}
+
+enum tidings_err answer_counters_many(struct view *view, struct reply *reply)
+{
+    const uint64_t *users = reply->op->u.many.user_ids;
+    size_t n = reply->op->u.many.n_user_ids;
+    struct tidings_counters *rows = view_array(view, reply->arena, n, sizeof *rows);
+    for (size_t i = 0; rows && i < n; i++)
+        rows[i] = counters_of(view, users[i]);
+    reply->answer->u.counters_many.rows = rows;
+    reply->answer->u.counters_many.n = n;
     return TIDINGS_OK;
 }

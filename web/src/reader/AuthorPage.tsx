@@ -30,7 +30,8 @@ async function load(id: number): Promise<Person> {
         id === me.value ? null : call("get", "/v1/relation/status", { query }),
     ]);
     keepProfile(profile);
-    return { profile, counters, status };
+    // Asked about one user, not about many.
+    return { profile, counters: counters as Counters, status: status as RelationStatus | null };
 }
 
 /** The ties after a follow or its end; the other's followers go with it. */
