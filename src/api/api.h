@@ -33,6 +33,7 @@ struct api_config {
     unsigned threads;
     int64_t leeway_s; /* how far clocks may differ when tokens are verified */
     bool access_log;
+    bool chinese;                     /* notices, for who names no language */
     size_t stream_backlog;            /* events that wait to be told to streams at most */
     const char *durability;           /* "commit" or "second", for those who ask */
     const char *backup_dir;           /* where backups are written to; NULL: nowhere */

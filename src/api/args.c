@@ -115,6 +115,12 @@ static bool refuse_type(struct exchange *ex, const char *name)
     return false;
 }
 
+static bool refuse_id(struct exchange *ex, const char *name)
+{
+    exchange_bound(ex, name, "a whole number from 1 to %llu", (unsigned long long)TIDINGS_ID_MAX);
+    return false;
+}
+
 static bool id_of(const json_t *value, uint64_t *id)
 {
     if (!json_is_integer(value) || json_integer_value(value) < 0)
@@ -130,7 +136,7 @@ bool arg_id(struct exchange *ex, const char *name, uint64_t *id, bool *given)
     if (!value)
         return ok;
     /* Where it may be left out, 0 must not pass for that. */
-    return (id_of(value, id) && *id) || refuse_type(ex, name);
+    return (id_of(value, id) && *id) || refuse_id(ex, name);
 }
 
 bool arg_time(struct exchange *ex, const char *name, int64_t *time_ms, bool *given)
@@ -234,7 +240,7 @@ bool query_id(struct exchange *ex, const char *name, uint64_t *id, bool *given)
         return true;
     if (text.p && parse_id(text, id) && *id)
         return true;
-    return refuse_type(ex, name);
+    return refuse_id(ex, name);
 }
 
 /* How many pieces there are between commas. */
@@ -304,7 +310,8 @@ bool query_page(struct exchange *ex, uint8_t purpose, struct tidings_page *page)
     uint64_t number = 0, values[2];
     if (limit.p) {
         if (!parse_id(limit, &number) || !number || number > UINT32_MAX) {
-            exchange_invalid(ex, "limit", "It must be a number from 1 on.");
+            exchange_bound(ex, "limit", "1 to %llu",
+                           (unsigned long long)ex->api->config.settings.page_max);
             return false;
         }
         page->limit = (uint32_t)number;

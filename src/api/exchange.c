@@ -12,6 +12,7 @@
 
 #include "api/internal.h"
 #include "base/log.h"
+#include "base/utf8.h"
 
 enum { IDEMPOTENCY_KEY_MAX = 255, FIELDS_MAX = 8, FIELD_TEXT = 96 };
 
@@ -114,6 +115,13 @@ void exchange_respond(struct exchange *ex, int status, const char *content_type,
     exchange_send(ex, &response);
 }
 
+void exchange_json(struct exchange *ex, int status, const char *content_type, struct buf *json)
+{
+    if (json->len)
+        buf_char(json, '\n');
+    exchange_respond(ex, status, content_type, json->data, json->len);
+}
+
 /* Kept answers begin with their status, in three digits. */
 enum { STATUS_DIGITS = 3 };
 
@@ -145,7 +153,7 @@ static void respond_answer(struct exchange *ex)
     else if (!json_out_ok(&out))
         exchange_problem(ex, 500, "internal", "Something is wrong on our side.");
     else
-        exchange_respond(ex, ex->route->status, "application/json", buf->data, buf->len);
+        exchange_json(ex, ex->route->status, "application/json", buf);
 }
 
 /* ---- The operation -------------------------------------------------------------------------- */
@@ -210,8 +218,10 @@ static bool render_once(const struct tidings_once *once, const struct tidings_an
     buf_init(&ex->once_bytes, (size_t)4 << 20);
     buf_printf(&ex->once_bytes, "%03d", ex->route->status);
     json_out_init(&out, &ex->once_bytes);
-    if (ex->route->render)
+    if (ex->route->render) {
         ex->route->render(ex, answer, &out);
+        buf_char(&ex->once_bytes, '\n');
+    }
     *bytes = (struct tidings_text){ex->once_bytes.data, ex->once_bytes.len};
     return json_out_ok(&out);
 }
@@ -334,11 +344,13 @@ static int language_weight(struct http_text header, const char *language)
     return -1;
 }
 
-static bool wants_chinese(struct http_request *req)
+static bool wants_chinese(struct http_request *req, bool standard)
 {
     struct http_text header = http_request_header(req, "Accept-Language", NULL);
     int chinese = language_weight(header, "zh");
-    return !header.p || (chinese >= 0 && chinese >= language_weight(header, "en"));
+    if (!header.p)
+        return standard;
+    return chinese >= 0 && chinese >= language_weight(header, "en");
 }
 
 static bool parse_query(struct exchange *ex)
@@ -353,11 +365,45 @@ static bool parse_query(struct exchange *ex)
     return true;
 }
 
+/* Whether it is one of the words of the list, which spaces separate. */
+static bool is_word_of(const char *list, struct http_text name)
+{
+    while (*list) {
+        size_t n = strcspn(list, " ");
+        if (n == name.n && !memcmp(list, name.p, n))
+            return true;
+        list += n + (list[n] == ' ');
+    }
+    return false;
+}
+
+/* A misspelt parameter must not pass for one that was left out. */
+static bool check_query(struct exchange *ex)
+{
+    for (size_t i = 0; ex->route->parameters && i < ex->query.n; i++) {
+        struct http_text name = ex->query.params[i].name;
+        if (is_word_of(ex->route->parameters, name))
+            continue;
+        char *field = arena_alloc(http_request_arena(ex->req), name.n + 1);
+        size_t characters;
+        bool is_text = field && utf8_check(name.p, name.n, &characters);
+        if (is_text) {
+            memcpy(field, name.p, name.n);
+            field[name.n] = '\0';
+        }
+        exchange_invalid(ex, is_text ? field : "query", "There is no such parameter.");
+        return false;
+    }
+    return true;
+}
+
 static void begin(struct exchange *ex)
 {
     if (!parse_query(ex))
         return;
     if (ex->route->access != ACCESS_PUBLIC && !authenticate(ex))
+        return;
+    if (!check_query(ex))
         return;
     if (ex->route->run) {
         ex->route->run(ex);
@@ -379,7 +425,7 @@ void api_handle(struct http_request *req, void *ctx)
     ex->api = ctx;
     ex->req = req;
     ex->started_us = api_now_us();
-    ex->chinese = wants_chinese(req);
+    ex->chinese = wants_chinese(req, ex->api->config.chinese);
     tidings_answer_init(&ex->answer);
     ex->route = route_find(http_request_path(req), http_request_verb(req), ex->ids, &bad_id,
                            ex->allow, sizeof ex->allow);

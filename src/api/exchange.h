@@ -36,6 +36,9 @@ struct route {
                    struct json_out *out);
     /* Or: does everything itself and responds. */
     void (*run)(struct exchange *ex);
+
+    /* The names of the parameters that the query may have, with spaces between; NULL: any, for pages that people open. */
+    const char *parameters;
 };
 
 extern const struct route routes[];
@@ -178,6 +181,9 @@ void exchange_problem(struct exchange *ex, int status, const char *code, const c
 /* Answers with a body that is ready; the exchange is over. */
 void exchange_respond(struct exchange *ex, int status, const char *content_type, const void *body,
                       size_t n);
+
+/* The same with JSON, which gets a newline for its end; if there is none, there is no body. */
+void exchange_json(struct exchange *ex, int status, const char *content_type, struct buf *json);
 
 /* The same with the fields and all; only these are sent. */
 void exchange_send(struct exchange *ex, const struct http_response *response);

@@ -53,7 +53,7 @@ static void respond(struct http_request *req, void *arg)
     json_out_object(&out);
     job->put(job, &out);
     json_out_end(&out);
-    exchange_respond(ex, ex->route->status, "application/json", buf->data, buf->len);
+    exchange_json(ex, ex->route->status, "application/json", buf);
 }
 
 static void *job_main(void *arg)

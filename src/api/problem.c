@@ -2,6 +2,7 @@
 /* Errors as application/problem+json (RFC 9457). Users see a fixed text; details of the inside stay
  * inside. */
 #include <stdarg.h>
+#include <string.h>
 
 #include "api/internal.h"
 
@@ -59,7 +60,7 @@ static void begin_problem(struct json_out *out, int status, const char *code, co
 static void send_problem(struct exchange *ex, struct json_out *out, int status)
 {
     json_out_end(out);
-    exchange_respond(ex, status, "application/problem+json", out->buf->data, out->buf->len);
+    exchange_json(ex, status, "application/problem+json", out->buf);
 }
 
 static struct json_out start(struct exchange *ex)
@@ -119,11 +120,58 @@ static bool is_about_a_post(const struct tidings_op *op)
     }
 }
 
+/* What the engine allows, by field; where operations differ the one of the request comes first. */
+static const struct bound {
+    const char *field;
+    enum tidings_op_kind op; /* COUNT: any */
+    const char *text;
+    size_t setting, setting2; /* the numbers in the text */
+} bounds[] = {
+#define S(name) offsetof(struct tidings_settings, name)
+    {"limit", TIDINGS_OP_COUNT, "1 to %llu", S(page_max), 0},
+    {"title", TIDINGS_OP_COUNT, "1 to %llu characters", S(title_max), 0},
+    {"body", TIDINGS_OP_COMMENT, "1 to %llu characters", S(comment_max), 0},
+    {"body", TIDINGS_OP_COUNT, "at most %llu bytes", S(body_max), 0},
+    {"name", TIDINGS_OP_PROFILE_SET, "at most %llu characters", S(name_max), 0},
+    {"avatar", TIDINGS_OP_COUNT, "at most %llu bytes", S(avatar_max), 0},
+    {"post_ids", TIDINGS_OP_COUNT, "1 to %llu ids", S(mark_max), 0},
+    {"ids", TIDINGS_OP_COUNT, "1 to %llu ids", S(mark_max), 0},
+    {"user_ids", TIDINGS_OP_COUNT, "1 to %llu ids", S(many_max), 0},
+    {"messages", TIDINGS_OP_COUNT, "at most %llu, each of 1 to %llu characters", S(messages_max),
+     S(message_max)},
+#undef S
+};
+
+static unsigned long long setting_at(const struct exchange *ex, size_t offset)
+{
+    const char *settings = (const char *)&ex->api->config.settings;
+    uint64_t value;
+    memcpy(&value, settings + offset, sizeof value);
+    return value;
+}
+
+static void refuse_argument(struct exchange *ex)
+{
+    const char *field = ex->answer.field;
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+        const struct bound *bound = &bounds[i];
+        if (strcmp(bound->field, field) ||
+            (bound->op != TIDINGS_OP_COUNT && bound->op != ex->op.kind))
+            continue;
+        char text[BOUND_TEXT];
+        snprintf(text, sizeof text, bound->text, setting_at(ex, bound->setting),
+                 setting_at(ex, bound->setting2));
+        exchange_bound(ex, field, "%s", text);
+        return;
+    }
+    exchange_invalid(ex, field, statuses[TIDINGS_INVALID].detail);
+}
+
 void exchange_refuse(struct exchange *ex)
 {
     enum tidings_err err = ex->answer.err;
     if (err == TIDINGS_INVALID) {
-        exchange_invalid(ex, ex->answer.field, statuses[err].detail);
+        refuse_argument(ex);
         return;
     }
     struct json_out out = start(ex);

@@ -16,7 +16,7 @@ static void put_word(struct json_out *out, const char *key, const char *word)
 
 void run_healthz(struct exchange *ex)
 {
-    static const char body[] = "{\"status\":\"ok\"}";
+    static const char body[] = "{\"status\":\"ok\"}\n";
     exchange_respond(ex, 200, "application/json", body, sizeof body - 1);
 }
 
@@ -43,7 +43,7 @@ void run_readyz(struct exchange *ex)
     put_word(&out, "durability", ex->api->config.durability);
     put_bool(&out, "writable", is_writable(&stats));
     json_out_end(&out);
-    exchange_respond(ex, 200, "application/json", buf->data, buf->len);
+    exchange_json(ex, 200, "application/json", buf);
 }
 
 static void respond_metrics(struct exchange *ex)
@@ -115,5 +115,5 @@ void run_status(struct exchange *ex)
     put_u64(&out, "newest_id", stats.newest_id);
     put_job(&out, &ex->api->job);
     json_out_end(&out);
-    exchange_respond(ex, 200, "application/json", buf->data, buf->len);
+    exchange_json(ex, 200, "application/json", buf);
 }

@@ -28,6 +28,8 @@ static const struct cli_option options[] = {
     TEXT(listen, "HOST:PORT", "127.0.0.1:8080", "address to listen on")
     {"durability", OPTION_WORD, "commit|second", AT(durability), .text = "commit",
      .help = "commit: a change is synced before it is acknowledged; second: once a second"},
+    {"notice_language", OPTION_WORD, "zh|en", AT(notice_language), .text = "zh",
+     .help = "of notices, for who sends no Accept-Language"},
     TEXT(backup_dir, "DIR", NULL, "where POST /v1/admin/backup may write backups")
     TEXT(jwt_keys_file, "FILE", NULL, "JSON file with the keys of tokens")
     TEXT(webhook_allow, "LIST", NULL,

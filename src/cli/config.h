@@ -24,7 +24,7 @@
       "hours of failing until an event is given up; 0: at once")
 
 struct config {
-    char *copies[8]; /* texts from the file; see config_release */
+    char *copies[16]; /* texts from the file; see config_release */
     size_t n_copies;
     const char *config;
     const char *engine_name;
@@ -32,6 +32,7 @@ struct config {
     const char *listen;
     const char *jwt_keys_file;
     const char *durability;
+    const char *notice_language;
     const char *backup_dir;
     const char *webhook_allow;
     const char *webhook_ca_file;

@@ -227,6 +227,7 @@ static bool make_api(struct server *server)
         .threads = (unsigned)config->threads,
         .leeway_s = (int64_t)config->jwt_leeway_s,
         .access_log = config->access_log,
+        .chinese = !strcmp(config->notice_language, "zh"),
         .stream_backlog = config->stream_backlog,
         .durability = config->durability,
         .backup_dir = config->backup_dir,

@@ -53,23 +53,55 @@ bool tidings_next_part(struct tidings_text *rest, struct tidings_part *part)
     return true;
 }
 
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* An excerpt being written. A space waits until it is known that something follows it. */
+struct excerpt {
+    char *to;
+    size_t room;
+    size_t n;
+    size_t characters; /* that it may still have */
+    bool space;
+};
+
+/* Whether there was room for it. */
+static bool put_character(struct excerpt *out, const char *p, size_t n)
+{
+    if (out->characters < 1u + out->space || n + out->space > out->room - out->n)
+        return false;
+    if (out->space)
+        out->to[out->n++] = ' ';
+    memcpy(out->to + out->n, p, n);
+    out->n += n;
+    out->characters -= 1u + out->space;
+    out->space = false;
+    return true;
+}
+
+static bool put_words(struct excerpt *out, struct tidings_text text)
+{
+    for (size_t i = 0; i < text.n;) {
+        size_t n = utf8_prefix(text.p + i, text.n - i, 1);
+        if (is_space(text.p[i]))
+            out->space = out->n > 0;
+        else if (!put_character(out, text.p + i, n))
+            return false;
+        i += n;
+    }
+    return true;
+}
+
 size_t markup_excerpt(struct tidings_text body, size_t characters, char *to, size_t room)
 {
+    struct excerpt out = {.to = to, .room = room, .characters = characters};
     struct tidings_part part;
-    size_t written = 0, count;
-
-    while (characters && tidings_next_part(&body, &part)) {
-        if (part.is_image)
-            continue;
-        size_t n = utf8_prefix(part.text.p, part.text.n, characters);
-        if (n > room - written)
+    while (out.characters && tidings_next_part(&body, &part))
+        if (!part.is_image && !put_words(&out, part.text))
             break;
-        memcpy(to + written, part.text.p, n);
-        written += n;
-        utf8_check(part.text.p, n, &count);
-        characters -= count;
-    }
-    return written;
+    return out.n;
 }
 
 const char *tidings_deleted_notice(bool chinese)

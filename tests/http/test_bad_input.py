@@ -207,6 +207,8 @@ def test_wrong_methods_are_told_the_right_ones(server):
         concrete = re.sub(r"\{\w+\}", "5", path)
         if concrete == "/v1/users/me":
             right.add("GET")  # "me" stands where an id would
+        if concrete == "/v1/posts/stats":
+            right |= {"PATCH", "DELETE"}  # so does "stats"
         if "GET" in right:
             right.add("HEAD")
         for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"} - right:
@@ -285,3 +287,59 @@ def test_other_content_types_are_read_as_json_or_refused(server):
     answer = ann.send("POST", "/v1/relation/follow", b"{\"user_id\": %d}" % new_user_id(),
                       {"Content-Type": "text/plain"})
     assert answer.status in (200, 415)
+
+
+# ---- What is not known, and what is too much ----------------------------------------------------
+
+
+@pytest.mark.parametrize("route", [r for r in routes() if r["access"] != "public"], ids=lambda r: r["operation"])
+def test_unknown_parameters_are_refused_by_name(server, route):
+    actor = server.admin()
+    path = re.sub(r"\{(\w+)\}", lambda m: "story:5" if m[1] == "tag" else "5", route["path"])
+    for query, field in (("unknown=1", "unknown"), ("Limit=1", "Limit"), ("limit%20=1", "limit "), ("=1", ""),
+                         ("%E5%90%8D", "名"), ("%FF=1", "query"), ("a%22b", 'a"b')):
+        problem = actor.refused(400, "invalid", route["method"], f"{path}?{query}", field=field)
+        assert problem["detail"] == "There is no such parameter."
+
+
+def test_pages_that_people_open_take_any_parameter(server):
+    with server.client() as client:
+        for path in ("/", "/docs", "/healthz", "/readyz"):
+            assert client.request("GET", path + "?from=mail").status == 200
+
+
+def test_a_refusal_for_a_bound_names_the_bound(server):
+    ann = server.user()
+    post = ann.publish()["id"]
+    story = ann.story()
+    for method, path, body, detail in (
+            ("GET", "/v1/inbox?limit=101", None, "limit: 1 to 100"),
+            ("GET", "/v1/inbox?limit=0", None, "limit: 1 to 100"),
+            ("GET", "/v1/inbox?limit=x", None, "limit: 1 to 100"),
+            ("GET", "/v1/inbox?author_id=0", None, "author_id: a whole number from 1 to 9007199254740991"),
+            ("POST", "/v1/relation/follow", {"user_id": 0}, "user_id: a whole number from 1 to 9007199254740991"),
+            ("POST", "/v1/posts", {"kind": "note", "title": ""}, "title: 1 to 200 characters"),
+            ("POST", "/v1/posts", {"kind": "note", "title": "t", "body": "b" * 65537}, "body: at most 65536 bytes"),
+            ("POST", f"/v1/posts/{post}/comments", {"body": ""}, "body: 1 to 4000 characters"),
+            ("PUT", "/v1/users/me", {"name": "n" * 65}, "name: at most 64 characters"),
+            ("PUT", "/v1/users/me", {"avatar": "n" * 513}, "avatar: at most 512 bytes"),
+            ("POST", "/v1/inbox/mark-read", {"post_ids": [1] * 501}, "post_ids: 1 to 500 ids"),
+            ("POST", "/v1/notifications/mark-read", {"ids": []}, "ids: 1 to 500 ids"),
+            ("POST", f"/v1/stories/{story}/scenes", {"title": "t", "messages": [""]},
+             "messages: at most 1000, each of 1 to 4000 characters")):
+        problem = ann.refused(400, "invalid", method, path, body)
+        assert problem["detail"] == detail and problem["field"] == detail.split(":")[0]
+
+
+def test_json_ends_with_a_newline(server):
+    ann = server.user()
+    path, body, key = "/v1/posts", {"kind": "note", "title": "t"}, {"Idempotency-Key": "newline"}
+    answers = [ann.send("GET", "/v1/inbox"), ann.send("GET", "/v1/nowhere"), ann.send("GET", "/v1/inbox?limit=0"),
+               ann.send("GET", "/healthz"), ann.send("GET", "/readyz"), server.admin().send("GET", "/v1/admin/status"),
+               server.admin().send("POST", "/v1/admin/verify"), ann.send("POST", path, body, key),
+               ann.send("POST", path, body, key), ann.send("GET", "/v1/openapi.json")]
+    for answer in answers:
+        assert answer.body.endswith(b"}\n") and not answer.body.endswith(b"\n\n"), answer
+        assert int(answer.headers["content-length"]) == len(answer.body)
+    assert answers[7].body == answers[8].body
+    assert ann.send("DELETE", "/v1/history").body == b""

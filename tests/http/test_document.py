@@ -61,6 +61,15 @@ def test_path_parameters_are_those_of_the_pattern():
         assert all(p["required"] for p in parameters if p["in"] == "path")
 
 
+def test_query_parameters_are_those_that_the_route_takes():
+    for key, operation in described().items():
+        parameters = [contract.resolve(p) for p in operation.get("parameters", [])]
+        named = {p["name"] for p in parameters if p["in"] == "query"}
+        if not key[1].startswith("/v1/"):
+            continue  # pages that people open take any
+        assert named == set(table()[key]["parameters"].split()), key
+
+
 def test_headers_that_every_call_of_a_kind_takes():
     for (method, path), operation in described().items():
         names = {contract.resolve(p)["name"] for p in operation.get("parameters", [])}

@@ -90,12 +90,17 @@ struct tidings_text model_excerpt(struct tidings_text body, uint64_t most)
 
         if (bytes == 0) {
             bytes = character_bytes((const unsigned char *)body.p + i, body.n - i);
-            memcpy(p + n, body.p + i, bytes);
-            n += bytes;
-            characters++;
+            bool space = strchr(" \t\n\v\f\r", body.p[i]) != NULL;
+            if (!space || (n > 0 && p[n - 1] != ' ')) {
+                memcpy(p + n, space ? " " : body.p + i, bytes);
+                n += bytes;
+                characters++;
+            }
         }
         i += bytes;
     }
+    if (n > 0 && p[n - 1] == ' ')
+        n--;
     p[n] = '\0';
     return (struct tidings_text){p, n};
 }

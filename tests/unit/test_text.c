@@ -296,6 +296,20 @@ static void an_excerpt_leaves_pictures_out(void **state)
     assert_excerpt("a[img]b", 7, "a[img]b");
 }
 
+static void an_excerpt_has_single_spaces_between_words_and_none_around(void **state)
+{
+    (void)state;
+    assert_excerpt("a\n", 5, "a");
+    assert_excerpt(" \t\r\na", 5, "a");
+    assert_excerpt("a  b", 5, "a b");
+    assert_excerpt("a\n\nb\v\fc ", 9, "a b c");
+    assert_excerpt("a bc", 2, "a"); /* and not "a " */
+    assert_excerpt("a   bc", 3, "a b");
+    assert_excerpt("a [img]u[/img] b", 5, "a b");
+    assert_excerpt("a [img]u[/img]", 5, "a");
+    assert_excerpt("\n \n", 5, "");
+}
+
 static void an_excerpt_stays_in_its_room(void **state)
 {
     (void)state;
@@ -341,6 +355,7 @@ int main(void)
         cmocka_unit_test(a_hostile_body_has_as_few_parts_as_it_should),
         cmocka_unit_test(an_excerpt_is_cut_at_characters),
         cmocka_unit_test(an_excerpt_leaves_pictures_out),
+        cmocka_unit_test(an_excerpt_has_single_spaces_between_words_and_none_around),
         cmocka_unit_test(an_excerpt_stays_in_its_room),
         cmocka_unit_test(an_excerpt_of_a_hostile_body_ends),
         cmocka_unit_test(the_notice_is_in_both_languages),
