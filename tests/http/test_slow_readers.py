@@ -61,7 +61,7 @@ def ask_health(server):
     start = time.monotonic()
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     connection.request("GET", "/healthz")
-    assert connection.getresponse().read() == b'{"status":"ok"}'
+    assert connection.getresponse().read() == b'{"status":"ok"}\n'
     connection.close()
     return time.monotonic() - start
 
