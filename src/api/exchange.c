@@ -298,6 +298,9 @@ static const struct refusal {
       [JWT_NOT_YET] = WHY("token_not_yet", "The token does not hold yet."),
 };
 
+static const struct refusal no_ticket =
+    WHY("ticket_invalid", "The ticket has been used, or is too old, or none.");
+
 static bool refuse_token(struct exchange *ex, enum jwt_reason reason, const struct refusal *refusal)
 {
     metrics_count_token(exchange_loop(ex)->metrics, reason);
@@ -432,11 +435,25 @@ static bool check_query(struct exchange *ex)
     return true;
 }
 
+/* A stream may be opened with a ticket instead of a token. */
+static bool identify(struct exchange *ex)
+{
+    struct http_text text = http_query_get(&ex->query, "ticket");
+    struct ticket ticket;
+    if (ex->route->access == ACCESS_PUBLIC)
+        return true;
+    if (ex->route->run != streams_open || !text.p)
+        return authenticate(ex);
+    if (!tickets_take(ex->api->tickets, text, api_now_ms(), &ticket))
+        return refuse_token(ex, JWT_MALFORMED, &no_ticket);
+    ex->claims = ticket.claims;
+    ex->user_id = ticket.user_id;
+    return true;
+}
+
 static void begin(struct exchange *ex)
 {
-    if (!parse_query(ex))
-        return;
-    if (ex->route->access != ACCESS_PUBLIC && !authenticate(ex))
+    if (!parse_query(ex) || !identify(ex))
         return;
     if (!check_query(ex))
         return;
