@@ -75,7 +75,7 @@ static size_t answer_fields(const struct exchange *ex, int status, struct http_f
     if (status == 405)
         fields[n++] = (struct http_field){"Allow", ex->allow};
     if (status == 401)
-        fields[n++] = (struct http_field){"WWW-Authenticate", "Bearer"};
+        fields[n++] = (struct http_field){"WWW-Authenticate", ex->challenge};
     if (status == 429 || status == 503) {
         snprintf(texts->wait, FIELD_TEXT, "%lld", wait_ms > 0 ? seconds(wait_ms) : 1);
         fields[n++] = (struct http_field){"Retry-After", texts->wait};
@@ -266,10 +266,46 @@ static bool take_idempotency_key(struct exchange *ex)
 
 /* ---- Who asks ------------------------------------------------------------------------------- */
 
-static bool refuse_token(struct exchange *ex, enum jwt_reason reason)
+#define REALM "Bearer realm=\"tidings\""
+#define WHY(code, detail)                                                                 \
+    {                                                                                     \
+        code, detail, REALM ", error=\"invalid_token\", error_description=\"" detail "\"" \
+    }
+#define NOT_SIGNED WHY("token_signature", "The token is not signed with a key that holds.")
+#define NOT_OURS   WHY("token_claims", "sub, role or a time of the token is missing or malformed.")
+
+/*
+ * What is told of a token that does not hold (RFC 6750). Before its signature is found to be right nothing is said that
+ * its sender could not see without us: not whether there is a key of that name, or of that algorithm, or was one.
+ */
+static const struct refusal {
+    const char *code;
+    const char *detail;
+    const char *challenge;
+} no_token = {"token_missing", "A bearer token is needed.", REALM},
+  refusals[JWT_REASON_COUNT] = {
+      [JWT_TOO_LONG] = WHY("token_malformed", "The token is not a JWT of up to 4096 bytes."),
+      [JWT_MALFORMED] = WHY("token_malformed", "The token is not a JWT of up to 4096 bytes."),
+      [JWT_CRITICAL] = WHY("token_malformed", "The token wants extensions understood."),
+      [JWT_ALGORITHM] = NOT_SIGNED,
+      [JWT_UNKNOWN_KEY] = NOT_SIGNED,
+      [JWT_KEY_TIME] = NOT_SIGNED,
+      [JWT_SIGNATURE] = NOT_SIGNED,
+      [JWT_SUBJECT] = NOT_OURS,
+      [JWT_ROLE] = NOT_OURS,
+      [JWT_TIME] = NOT_OURS,
+      [JWT_EXPIRED] = WHY("token_expired", "The token has expired."),
+      [JWT_NOT_YET] = WHY("token_not_yet", "The token does not hold yet."),
+};
+
+static const struct refusal no_ticket =
+    WHY("ticket_invalid", "The ticket has been used, or is too old, or none.");
+
+static bool refuse_token(struct exchange *ex, enum jwt_reason reason, const struct refusal *refusal)
 {
     metrics_count_token(exchange_loop(ex)->metrics, reason);
-    exchange_problem(ex, 401, "unauthorized", "A valid bearer token is needed.");
+    ex->challenge = refusal->challenge;
+    exchange_problem(ex, 401, refusal->code, refusal->detail);
     return false;
 }
 
@@ -297,12 +333,14 @@ static bool authenticate(struct exchange *ex)
     static const char scheme[] = "Bearer ";
     size_t count, n = sizeof scheme - 1;
     struct http_text header = http_request_header(ex->req, "Authorization", &count);
-    if (!header.p || count > 1 || header.n <= n || strncasecmp(header.p, scheme, n))
-        return refuse_token(ex, JWT_MALFORMED);
+    if (!header.p || header.n < n - 1 || strncasecmp(header.p, scheme, n - 1))
+        return refuse_token(ex, JWT_MALFORMED, &no_token);
+    if (count > 1 || header.n <= n || header.p[n - 1] != ' ')
+        return refuse_token(ex, JWT_MALFORMED, &refusals[JWT_MALFORMED]);
     enum jwt_reason reason = jwt_verifier_check(exchange_loop(ex)->verifier, header.p + n,
                                                 header.n - n, api_now_ms(), &ex->claims);
     if (reason)
-        return refuse_token(ex, reason);
+        return refuse_token(ex, reason, &refusals[reason]);
     bool allowed = ex->route->access == ACCESS_USER || ex->claims.role == JWT_ROLE_ADMIN ||
                    (ex->route->access == ACCESS_SERVICE && ex->claims.role == JWT_ROLE_SERVICE);
     if (!allowed) {
@@ -397,11 +435,25 @@ static bool check_query(struct exchange *ex)
     return true;
 }
 
+/* A stream may be opened with a ticket instead of a token. */
+static bool identify(struct exchange *ex)
+{
+    struct http_text text = http_query_get(&ex->query, "ticket");
+    struct ticket ticket;
+    if (ex->route->access == ACCESS_PUBLIC)
+        return true;
+    if (ex->route->run != streams_open || !text.p)
+        return authenticate(ex);
+    if (!tickets_take(ex->api->tickets, text, api_now_ms(), &ticket))
+        return refuse_token(ex, JWT_MALFORMED, &no_ticket);
+    ex->claims = ticket.claims;
+    ex->user_id = ticket.user_id;
+    return true;
+}
+
 static void begin(struct exchange *ex)
 {
-    if (!parse_query(ex))
-        return;
-    if (ex->route->access != ACCESS_PUBLIC && !authenticate(ex))
+    if (!parse_query(ex) || !identify(ex))
         return;
     if (!check_query(ex))
         return;

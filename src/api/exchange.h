@@ -61,10 +61,11 @@ struct exchange {
     uint64_t user_id;       /* the acting user */
     uint64_t ids[PATH_IDS]; /* the numbers in the path */
     struct http_query query;
-    json_t *body;   /* NULL if there is none */
-    char allow[64]; /* for a 405 */
-    bool chinese;   /* for notices */
-    bool explain;   /* stats with their terms */
+    json_t *body;          /* NULL if there is none */
+    char allow[64];        /* for a 405 */
+    const char *challenge; /* for a 401 */
+    bool chinese;          /* for notices */
+    bool explain;          /* stats with their terms */
     uint64_t started_us;
 
     struct tidings_call call;

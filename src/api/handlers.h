@@ -94,6 +94,6 @@ render_fn render_webhooks, render_webhook;
 run_fn run_openapi, run_docs, run_console, run_asset;
 
 /* system.c */
-run_fn run_healthz, run_readyz, run_metrics, run_status, run_verify, run_backup;
+run_fn run_ticket, run_healthz, run_readyz, run_metrics, run_status, run_verify, run_backup;
 
 #endif

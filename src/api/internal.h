@@ -9,6 +9,7 @@
 #include "api/exchange.h"
 #include "api/metrics.h"
 #include "api/streams.h"
+#include "api/tickets.h"
 
 /* What one loop thread has for itself. */
 struct api_loop {
@@ -38,6 +39,7 @@ struct api {
     uint64_t started_us; /* by a clock that nobody sets */
     struct api_loop *loops;
     struct teller *teller;
+    struct tickets *tickets;
 };
 
 /* Zeros while there is no server. */

@@ -99,7 +99,8 @@ const struct route routes[] = {
     {GET,    "/v1/settings",                        "getSettings",       USER, 200,    prepare_preferences,       render_preferences,      NULL, ""},
     {PUT,    "/v1/settings",                        "setSettings",       USER, 200,    prepare_preferences_set,   render_preferences,      NULL, ""},
 
-    {GET,    "/v1/stream",                  "stream",         USER, 200, NULL,                   NULL,               streams_open, ""},
+    {POST,   "/v1/stream/ticket",           "createTicket",   USER, 201, NULL,                   NULL,               run_ticket, ""},
+    {GET,    "/v1/stream",                  "stream",         USER, 200, NULL,                   NULL,               streams_open, "ticket"},
     {GET,    "/v1/events",                  "listEvents",     SERVICE, 200, prepare_events,      render_events,      NULL, "after limit"},
 
     {GET,    "/v1/admin/status",            "getStatus",      ADMIN, 200, NULL,                  NULL,               run_status, ""},

@@ -14,6 +14,26 @@ static void put_word(struct json_out *out, const char *key, const char *word)
     put_text(out, key, (struct tidings_text){word, strlen(word)});
 }
 
+void run_ticket(struct exchange *ex)
+{
+    struct ticket ticket = {ex->claims, ex->user_id};
+    char text[TICKET_TEXT];
+    int64_t expires_ms;
+    struct json_out out;
+    struct buf *buf = &exchange_loop(ex)->out;
+    if (!tickets_issue(ex->api->tickets, &ticket, api_now_ms(), &expires_ms, text)) {
+        exchange_problem(ex, 503, "busy", "Too much to do at the moment. Try again later.");
+        return;
+    }
+    buf_clear(buf);
+    json_out_init(&out, buf);
+    json_out_object(&out);
+    put_word(&out, "ticket", text);
+    put_i64(&out, "expires_at", expires_ms);
+    json_out_end(&out);
+    exchange_json(ex, ex->route->status, "application/json", buf);
+}
+
 void run_healthz(struct exchange *ex)
 {
     static const char body[] = "{\"status\":\"ok\"}\n";

@@ -61,6 +61,13 @@ static bool split(const char *token, size_t n, struct parts *parts)
     return parts->header.n && parts->payload.n && parts->signature.n;
 }
 
+static bool is_base64url(struct part part)
+{
+    char bytes[JWT_MAX];
+    size_t n;
+    return base64url_decode(part.p, part.n, bytes, sizeof bytes, &n);
+}
+
 /* The JSON object in a part, or NULL. */
 static json_t *object_of(struct part part)
 {
@@ -251,6 +258,9 @@ enum jwt_reason jwt_verify(const struct keys *keys, const char *token, size_t n,
     if (n > JWT_MAX)
         return JWT_TOO_LONG;
     if (!split(token, n, &parts))
+        return JWT_MALFORMED;
+    /* Before any key is looked for: whether there is one of that name is not to be told by this. */
+    if (!is_base64url(parts.signature))
         return JWT_MALFORMED;
     enum jwt_reason reason = find_key(keys, &parts, now_ms, &key);
     if (reason != JWT_OK)

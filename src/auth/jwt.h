@@ -8,7 +8,7 @@
  * must be canonical, names in JSON must not repeat. `iss` and `aud` are not looked at: a key says
  * enough.
  *
- * Callers show no more than "401"; the reason is for metrics and tests.
+ * The reason is for metrics and tests; callers tell less of it: exchange.c.
  */
 #ifndef AUTH_JWT_H
 #define AUTH_JWT_H

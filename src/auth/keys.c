@@ -158,14 +158,12 @@ static const char *take_times(struct key *key, const json_t *entry)
     return NULL;
 }
 
-static const char *take_secret(struct key *key, const json_t *entry)
+/* `text` is base64url. */
+static const char *use_secret(struct key *key, const char *text, size_t n)
 {
     unsigned char secret[SECRET_MAX];
-    size_t n, length;
+    size_t length;
     const char *problem = NULL;
-    const char *text = string_of(entry, "secret", &n);
-    if (!text || json_object_get(entry, "public_key"))
-        return "HS256 needs a secret and no public_key";
     if (!base64url_decode(text, n, secret, sizeof secret, &length))
         problem = "the secret is not base64url without padding, or longer than 1024 bytes";
     else if (length < SECRET_MIN)
@@ -174,6 +172,15 @@ static const char *take_secret(struct key *key, const json_t *entry)
         problem = "the secret cannot be used: out of memory";
     OPENSSL_cleanse(secret, sizeof secret);
     return problem;
+}
+
+static const char *take_secret(struct key *key, const json_t *entry)
+{
+    size_t n;
+    const char *text = string_of(entry, "secret", &n);
+    if (!text || json_object_get(entry, "public_key"))
+        return "HS256 needs a secret and no public_key";
+    return use_secret(key, text, n);
 }
 
 /* A public key needs no password; this keeps OpenSSL from asking at the terminal. */
@@ -202,12 +209,71 @@ static const char *take_public_key(struct key *key, const json_t *entry)
     return NULL;
 }
 
+/* ---- JWK Sets (RFC 7517) -------------------------------------------------------------------- */
+
+/* A member that is that string, or is not there. */
+static bool may_be(const json_t *entry, const char *name, const char *value)
+{
+    const json_t *member = json_object_get(entry, name);
+    return !member || (json_is_string(member) && !strcmp(json_string_value(member), value));
+}
+
+static bool is(const json_t *entry, const char *name, const char *value)
+{
+    return json_object_get(entry, name) && may_be(entry, name, value);
+}
+
+static const char *take_jwk_public(struct key *key, const json_t *jwk)
+{
+    unsigned char raw[32];
+    size_t n, length;
+    const char *text = string_of(jwk, "x", &n);
+    if (json_object_get(jwk, "d"))
+        return "a private key: leave out d";
+    if (text && base64url_decode(text, n, raw, sizeof raw, &length) && length == sizeof raw)
+        key->public_key = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, raw, sizeof raw);
+    return key->public_key ? NULL : "x is not base64url of an Ed25519 public key";
+}
+
+static const char *take_jwk_secret(struct key *key, const json_t *jwk)
+{
+    size_t n;
+    const char *text = string_of(jwk, "k", &n);
+    return text ? use_secret(key, text, n) : "an oct key needs k";
+}
+
+/* Kinds of keys and uses that are not ours, and members besides, are passed over, as the RFC has it. */
+static const char *add_jwk(struct keys *keys, const json_t *jwk)
+{
+    bool secret = is(jwk, "kty", "oct") && may_be(jwk, "alg", "HS256");
+    bool public = is(jwk, "kty", "OKP") && is(jwk, "crv", "Ed25519") &&
+                  (may_be(jwk, "alg", "EdDSA") || is(jwk, "alg", "Ed25519"));
+    if ((!secret && !public) || !may_be(jwk, "use", "sig"))
+        return NULL;
+    struct key parsed = {.alg = public ? KEY_EDDSA : KEY_HS256, .not_after_s = TIME_MAX_S};
+    if (json_object_get(jwk, "kid") && !json_is_string(json_object_get(jwk, "kid")))
+        return "the kid is not a string";
+    const char *problem = take_kid(keys, &parsed, jwk);
+    struct key *key = problem ? NULL : add_key(keys, parsed.alg);
+    if (!key)
+        return problem ? problem : "too many keys";
+    *key = parsed;
+    return public ? take_jwk_public(key, jwk) : take_jwk_secret(key, jwk);
+}
+
+static bool is_jwk_set(const json_t *list)
+{
+    return json_object_get(json_array_get(list, 0), "kty") != NULL;
+}
+
 static const char *add_entry(struct keys *keys, json_t *entry)
 {
     struct key parsed = {.alg = KEY_HS256, .not_after_s = TIME_MAX_S};
     size_t n;
     if (!json_is_object(entry))
         return "not an object";
+    if (json_object_get(entry, "kty"))
+        return add_jwk(keys, entry);
     const char *problem = check_members(entry);
     const char *alg = string_of(entry, "alg", &n);
     if (!problem && (!alg || (strcmp(alg, "HS256") != 0 && strcmp(alg, "EdDSA") != 0)))
@@ -230,6 +296,7 @@ static const char *add_entry(struct keys *keys, json_t *entry)
 enum keys_err keys_add_json(struct keys *keys, const char *json, size_t n, struct keys_note *note)
 {
     enum keys_err err = KEYS_ERR_INVALID;
+    size_t before = keys->n;
     json_error_t error;
     *note = (struct keys_note){{0}, {0}};
     json_t *root = json_loadb(json, n, JSON_REJECT_DUPLICATES, &error);
@@ -240,7 +307,8 @@ enum keys_err keys_add_json(struct keys *keys, const char *json, size_t n, struc
                  error.line);
         goto out;
     }
-    if (!json_is_array(list) || json_object_size(root) != 1 || json_array_size(list) == 0) {
+    if (!json_is_array(list) || (json_object_size(root) != 1 && !is_jwk_set(list)) ||
+        json_array_size(list) == 0) {
         snprintf(note->error, sizeof note->error, "not of the form {\"keys\": [{...}, ...]}");
         goto out;
     }
@@ -251,7 +319,11 @@ enum keys_err keys_add_json(struct keys *keys, const char *json, size_t n, struc
             goto out;
         }
     }
-    err = KEYS_OK;
+    if (keys->n == before)
+        snprintf(note->error, sizeof note->error,
+                 "no key of use: neither oct for HS256 nor OKP with Ed25519");
+    else
+        err = KEYS_OK;
 out:
     json_decref(root);
     return err;

@@ -17,7 +17,8 @@
  *       {"kid": "idp", "alg": "EdDSA", "public_key": "<PEM, or base64url of the 32 bytes>",
  *        "not_before": 1700000000, "not_after": 1800000000}]}
  *   kid may be missing; the times are seconds since 1970, may be missing, and not_after is the first
- *   second in which the key does not hold.
+ *   second in which the key does not hold. Or a JWK Set (RFC 7517): keys of type oct, for HS256, and OKP with Ed25519;
+ *   others in it are passed over.
  *
  * Messages name the entry, never the secret.
  */

@@ -31,7 +31,7 @@ static const struct cli_option options[] = {
     {"notice_language", OPTION_WORD, "zh|en", AT(notice_language), .text = "zh",
      .help = "of notices, for who sends no Accept-Language"},
     TEXT(backup_dir, "DIR", NULL, "where POST /v1/admin/backup may write backups")
-    TEXT(jwt_keys_file, "FILE", NULL, "JSON file with the keys of tokens")
+    TEXT(jwt_keys_file, "FILE", NULL, "JSON file with the keys of tokens, or a JWK Set")
     TEXT(webhook_allow, "LIST", NULL,
          "hosts, host:port or networks (10.0.0.0/8), with commas, that webhooks may call by http "
          "and at private addresses")

@@ -13,7 +13,7 @@
 /* name, default, least, most, what it is: those of the server itself */
 #define SERVE_SETTINGS(X)                                                                      \
     X(threads, 0, 0, 256, "loop threads; 0 is one a core")                                     \
-    X(jwt_leeway_s, 0, 0, 300, "seconds a token may be early or late")                         \
+    X(jwt_leeway_s, 60, 0, 300, "seconds a token may be early or late")                        \
     X(access_log, 1, 0, 1, "1: a line of log for every request")                               \
     X(stream_backlog, 4096, 1, 1000000, "events that wait to be told to streams at most")      \
     X(stop_timeout_ms, 10000, 0, 600000, "time for requests under way when stopping")          \

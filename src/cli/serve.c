@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The server: engine, API, HTTP and webhooks put together. The main thread waits for signals: SIGHUP reads
- * the keys again, SIGTERM and SIGINT stop in order: readiness off, streams closed, answers
+ * the keys again, as a change of their file does, SIGTERM and SIGINT stop in order: readiness off, streams closed, answers
  * finished, then the engine.
  */
 #include <errno.h>
@@ -24,6 +24,13 @@
 
 enum { SECRET_BYTES = 32, PATH_BYTES = 4096 };
 
+/* What tells whether a file has been written or replaced; all zeros if it is not there. */
+struct keys_stamp {
+    ino_t inode;
+    off_t size;
+    struct timespec changed;
+};
+
 struct server {
     struct config config;
     struct tidings *tidings;
@@ -32,6 +39,7 @@ struct server {
     struct http_server *http;
     struct push_rules *rules;
     struct push *push;
+    struct keys_stamp keys_stamp; /* of the keys file when it was read last */
     uint8_t seal_secret[SECRET_BYTES];
     char dev_secret[2 * SECRET_BYTES + 1];
     char dev_backups[PATH_BYTES];
@@ -63,8 +71,25 @@ static struct keys *load_keys(const struct server *server)
     return NULL;
 }
 
+static struct keys_stamp stamp_of(const char *file)
+{
+    struct stat st;
+    struct keys_stamp stamp = {0};
+    if (file && stat(file, &st) == 0)
+        stamp = (struct keys_stamp){st.st_ino, st.st_size, st.st_mtim};
+    return stamp;
+}
+
+static bool keys_file_changed(const struct server *server)
+{
+    struct keys_stamp now = stamp_of(server->config.jwt_keys_file), was = server->keys_stamp;
+    return now.inode != was.inode || now.size != was.size ||
+           now.changed.tv_sec != was.changed.tv_sec || now.changed.tv_nsec != was.changed.tv_nsec;
+}
+
 static void reload_keys(struct server *server)
 {
+    server->keys_stamp = stamp_of(server->config.jwt_keys_file);
     struct keys *keys = load_keys(server);
     if (!keys) {
         log_message(LOG_ERROR, "the keys stay as they were");
@@ -258,6 +283,7 @@ static int start(struct server *server)
     bool dev = server->config.dev;
     if (dev && !make_dev_secret(server))
         return EXIT_BROKEN;
+    server->keys_stamp = stamp_of(server->config.jwt_keys_file);
     struct keys *keys = load_keys(server);
     server->keys = keys ? keyring_new(keys) : NULL;
     if (!server->keys || !open_engine(server) || !load_seal_secret(server) ||
@@ -331,13 +357,16 @@ static void block_signals(sigset_t *set)
     signal(SIGPIPE, SIG_IGN);
 }
 
+/* Every second the keys file is looked at: who rotates keys need not signal. */
 static void wait_for_stop(struct server *server, const sigset_t *set)
 {
-    int caught;
-    while (!sigwait(set, &caught)) {
-        if (caught != SIGHUP)
+    static const struct timespec second = {.tv_sec = 1};
+    for (;;) {
+        int caught = sigtimedwait(set, NULL, &second);
+        if (caught == SIGHUP || (caught < 0 && keys_file_changed(server)))
+            reload_keys(server);
+        else if (caught > 0)
             break;
-        reload_keys(server);
     }
     log_message(LOG_INFO, "stopping");
 }

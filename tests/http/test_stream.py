@@ -435,3 +435,50 @@ def act_together(actors, path, body):
         thread.start()
     for thread in threads:
         thread.join()
+
+
+# ---- Tickets ------------------------------------------------------------------------------------
+
+def ticket_of(actor):
+    return actor.post("/stream/ticket", status=201)["ticket"]
+
+
+def open_with(server, ticket):
+    """The status line of a stream's answer, over a connection of its own, and what comes first."""
+    with connect(server) as connection:
+        connection.sendall(f"GET /v1/stream?ticket={ticket} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        got = b""
+        while b"\n\n" not in got and b'"code"' not in got:
+            got += connection.recv(65536)
+    return int(got.split()[1]), got
+
+
+def test_a_ticket_opens_one_stream(server):
+    ann, bob = server.users(2)
+    ann.follow(bob)
+    bob.publish()
+    ticket = ticket_of(ann)
+    status, got = open_with(server, ticket)
+    assert status == 200 and b'event: badge' in got and b'{"total":1}' in got
+    assert open_with(server, ticket)[0] == 401, "used"
+    for bad in ("", "x", ticket[:-1], ticket + "A", "A" * 43):
+        status, got = open_with(server, bad)
+        assert status == 401 and b'"ticket_invalid"' in got
+    # It opens streams and nothing else.
+    ann.refused(400, "invalid", "GET", f"/v1/inbox?ticket={ticket_of(ann)}", field="ticket")
+
+
+def test_a_user_has_eight_tickets_at_most(server):
+    ann, bob = server.users(2)
+    others, tickets = ticket_of(bob), [ticket_of(ann) for _ in range(9)]
+    assert open_with(server, tickets[0])[0] == 401, "the oldest has gone"
+    assert [open_with(server, one)[0] for one in tickets[1:]] == [200] * 8
+    assert open_with(server, others)[0] == 200
+
+
+def test_a_ticket_does_not_outlive_its_token(server):
+    made = server.actor(bearer=token(server.secret, new_user_id(), ttl=2))
+    answer = made.post("/stream/ticket", status=201)
+    assert answer["expires_at"] <= time.time() * 1000 + 2000
+    wait_until(lambda: time.time() * 1000 >= answer["expires_at"], "it is too old")
+    assert open_with(server, answer["ticket"])[0] == 401

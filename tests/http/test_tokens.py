@@ -5,9 +5,11 @@ import signal
 import threading
 import time
 
+import jwt
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from jwcrypto import jwk
 
 from support.client import Client, new_user_id
 from support.server import SECRET, tidings, wait_until
@@ -171,6 +173,47 @@ def test_leeway_is_a_setting(make_server):
     assert status(server, token(SECRET, USER, ttl=-20)) == 200
     assert status(server, token(SECRET, USER, ttl=-40)) == 401
     assert status(server, token(SECRET, USER, nbf=int(time.time()) + 20)) == 200
+
+
+def test_clocks_may_differ_by_a_minute(make_server):
+    server = make_server()
+    server.settings.pop("jwt_leeway_s")
+    server.restart()
+    assert status(server, token(SECRET, USER, ttl=-50)) == 200
+    assert status(server, token(SECRET, USER, ttl=-70)) == 401
+
+
+# ---- Why not ------------------------------------------------------------------------------------
+
+def refusal(server, headers):
+    with Client(server) as client:
+        answer = client.request("GET", "/v1/inbox/badge", headers=headers)
+    assert answer.status == 401
+    return answer.json["code"], answer.headers["www-authenticate"]
+
+
+def test_a_refusal_says_why_and_no_more_than_the_sender_knows(server):
+    realm = 'Bearer realm="tidings"'
+    assert refusal(server, {}) == ("token_missing", realm)
+    assert refusal(server, {"Authorization": "Basic QTpC"}) == ("token_missing", realm)
+    good = token(SECRET, USER)
+    head, payload, signature = good.split(".")
+    other = token("another secret, also of 32 bytes or more", USER)
+    for bearer, code in (("", "token_malformed"), ("x", "token_malformed"), (f"{head}.{payload}.!", "token_malformed"),
+                         ("a" * 5000, "token_malformed"), (other, "token_signature"),
+                         (f"{head}.{payload}.{flip(signature, 5)}", "token_signature"),
+                         (token(SECRET, USER, kid="nobody"), "token_signature"),
+                         (compact({"alg": "none"}, claims(USER), hs256(SECRET)), "token_signature"),
+                         (token(SECRET, USER, ttl=-5), "token_expired"),
+                         (token("another secret, also of 32 bytes or more", USER, ttl=-5), "token_signature"),
+                         (token(SECRET, USER, nbf=int(time.time()) + 50), "token_not_yet"),
+                         (compact(HS, {**claims(USER), "sub": "me"}, hs256(SECRET)), "token_claims")):
+        got, challenge = refusal(server, {"Authorization": "Bearer " + bearer})
+        assert got == code, bearer
+        assert challenge.startswith(realm + ', error="invalid_token", error_description="')
+    # A key of that name or none: the same words, also where the signature cannot be read.
+    unread = [compact({**HS, **kid}, claims(USER), hs256(SECRET)).rsplit(".", 1)[0] + ".!" for kid in ({}, {"kid": "x"})]
+    assert len({refusal(server, {"Authorization": "Bearer " + bearer}) for bearer in unread}) == 1
 
 
 # ---- Several keys -------------------------------------------------------------------------------
@@ -382,3 +425,48 @@ def test_token_command_needs_a_good_secret():
 
 def test_new_users_need_no_sign_up(server):
     assert status(server, token(SECRET, new_user_id())) == 200
+
+
+# ---- JWK Sets, and tokens of other libraries ----------------------------------------------------
+
+def jwk_server(make_server, path, *keys, **more):
+    path.write_text(json.dumps({"keys": list(keys), **more}))
+    path.chmod(0o600)
+    return make_server(secret=None, environment={"TIDINGS_JWT_KEYS_FILE": str(path)})
+
+
+def test_a_jwk_set_of_another_library(make_server, tmp_path):
+    secret = jwk.JWK.generate(kty="oct", size=256, kid="s", use="sig", alg="HS256")
+    idp = jwk.JWK.generate(kty="OKP", crv="Ed25519", kid="idp")
+    rsa = jwk.JWK.generate(kty="RSA", size=2048, kid="rsa")
+    server = jwk_server(make_server, tmp_path / "jwks.json", rsa.export_public(as_dict=True),
+                        secret.export(as_dict=True), {**idp.export_public(as_dict=True), "x5t": "?"}, issuer="them")
+    made = {"sub": str(USER), "exp": int(time.time()) + 60}
+    private = serialization.load_pem_private_key(idp.export_to_pem(private_key=True, password=None), None)
+    assert status(server, jwt.encode(made, unb64(secret.export(as_dict=True)["k"]), "HS256", {"kid": "s"})) == 200
+    assert status(server, jwt.encode(made, private, "EdDSA", {"kid": "idp"})) == 200
+    rsa_pem = rsa.export_to_pem(private_key=True, password=None)
+    assert status(server, jwt.encode(made, rsa_pem, "RS256", {"kid": "rsa"})) == 401
+    # A public key is no secret.
+    assert status(server, jwt.encode(made, unb64(idp.export_public(as_dict=True)["x"]), "HS256", {"kid": "idp"})) == 401
+
+
+def test_the_keys_file_is_read_again_when_it_changes(make_server, tmp_path):
+    old, new = (jwk.JWK.generate(kty="oct", size=256, kid=kid) for kid in ("old", "new"))
+    path = tmp_path / "jwks.json"
+    server = jwk_server(make_server, path, old.export(as_dict=True))
+
+    def by(key):
+        made = {"sub": str(USER), "exp": int(time.time()) + 600}
+        return jwt.encode(made, unb64(key.export(as_dict=True)["k"]), "HS256", {"kid": key.export(as_dict=True)["kid"]})
+
+    assert (status(server, by(old)), status(server, by(new))) == (200, 401)
+    path.write_text("{")  # half written: what was there stays
+    wait_until(lambda: "the keys stay as they were" in server.log_text(), "the damage is noticed")
+    assert status(server, by(old)) == 200
+    other = tmp_path / "next.json"
+    other.write_text(json.dumps({"keys": [new.export(as_dict=True)]}))
+    other.chmod(0o600)
+    other.rename(path)
+    wait_until(lambda: status(server, by(new)) == 200, "the new key holds")
+    assert status(server, by(old)) == 401

@@ -59,6 +59,16 @@ static void bad_key_files_are_refused_with_the_entry(void **state)
         "{\"keys\":[{\"alg\":\"HS256\",\"alg\":\"HS256\"," S "}]}",
         "{\"keys\":[{\"alg\":\"HS256\"," S "}],\"more\":1}",
         "{\"keys\":[{\"alg\":\"EdDSA\",\"public_key\":\"AAAA\"}]}",
+        "{\"keys\":[{\"kty\":\"oct\"}]}",
+        "{\"keys\":[{\"kty\":\"oct\",\"k\":\"c2hvcnQ\"}]}",
+        "{\"keys\":[{\"kty\":\"oct\",\"kid\":5,\"k\":"
+        "\"MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY\"}]}",
+        "{\"keys\":[{\"kty\":\"oct\",\"use\":\"enc\",\"k\":"
+        "\"MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY\"}]}",
+        "{\"keys\":[{\"kty\":\"OKP\",\"crv\":\"Ed25519\",\"x\":\"AAAA\"}]}",
+        "{\"keys\":[{\"kty\":\"OKP\",\"crv\":\"X25519\",\"x\":"
+        "\"MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY\"}]}",
+        "{\"keys\":[{\"kty\":\"RSA\",\"n\":\"AQAB\",\"e\":\"AQAB\"}]}",
         "{\"keys\":[{\"alg\":\"EdDSA\",\"public_key\":\"-----BEGIN PUBLIC KEY-----\\nAA==\"}]}",
     };
 #undef S

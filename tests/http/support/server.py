@@ -51,8 +51,8 @@ class Server:
         self.secret = secret
         self.own_directory = data is None
         self.data = data or tempfile.mkdtemp(prefix="tidings-test-")
-        # Most tests publish as fast as they can, and are not about that.
-        self.settings = {"publish_burst": 1_000_000, **(settings or {})}
+        # Most tests publish as fast as they can, and are not about that; tokens of the tests end when they say so.
+        self.settings = {"publish_burst": 1_000_000, "jwt_leeway_s": 0, **(settings or {})}
         self.arguments = list(arguments)
         self.environment = {"TIDINGS_JWT_SECRET": secret, **(environment or {})}
         self.listen = listen
