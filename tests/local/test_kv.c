@@ -121,7 +121,7 @@ static void room_is_taken_for_pages_that_split(void **state)
     assert_int_equal(kv_begin(kv, &txn), TIDINGS_OK);
     put_many(&txn, ROWS, 1, 0);
     assert_int_equal(kv_commit(&txn), TIDINGS_OK);
-    assert_true(kv_settle(kv));
+    assert_true(kv_finish(kv));
     kv_close(kv);
     taken = 0;
     kv = open_kv("data", (size_t)1 << 30);

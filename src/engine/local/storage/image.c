@@ -236,7 +236,7 @@ static enum tidings_err fill(struct image_job *job)
         return err;
     }
     err = image_replay(kv, job);
-    if (!err && job->for_good && !kv_settle(kv))
+    if (!err && job->for_good && !kv_finish(kv))
         err = TIDINGS_IO;
     kv_close(kv);
     return err;

@@ -262,7 +262,7 @@ void kv_close(struct kv *kv)
     free(kv);
 }
 
-bool kv_settle(struct kv *kv)
+bool kv_finish(struct kv *kv)
 {
     return !mdb_env_sync(kv->env, 1) && !ftruncate(kv->fd, (off_t)kv_used_bytes(kv)) &&
            !fsync(kv->fd);

@@ -92,7 +92,7 @@ enum tidings_err kv_open(const struct kv_options *options, struct kv **kv, const
 bool kv_lacks_room(const struct kv *kv);
 
 /* Makes the file durable and as short as it can be; true if that worked. Then kv_close. */
-bool kv_settle(struct kv *kv);
+bool kv_finish(struct kv *kv);
 
 /* From now on commits are logged. */
 void kv_log(struct kv *kv, struct redo *redo);

@@ -389,7 +389,7 @@ void store_close(struct store *store)
     memcpy(state.id, store->id, sizeof state.id);
     keeper_stop(store);
     /* If it could only read, all is as the one before has left it. */
-    bool clean = !redo_close(store->redo) && !store->read_only && kv_settle(store->kv);
+    bool clean = !redo_close(store->redo) && !store->read_only && kv_finish(store->kv);
     kv_close(store->kv);
     if (clean)
         state_write(store->dir, &state);
