@@ -5,6 +5,7 @@
 #   SEED=n STATES=n                for `make powerloss`
 #   SEED=n ROUNDS=n                for `make crash`
 #   SEED=n RUNS=n                  for `make moments`
+#   MINUTES=n                      for `make fuzz`
 #   QUICK=1                        for `make bench` and `make bench-streams`
 #   BINARIES="before=PATH ..."     for `make bench-streams`
 
@@ -14,6 +15,7 @@ OPS ?= 1000000
 STATES ?= 1000
 ROUNDS ?= 200
 RUNS ?= 50
+MINUTES ?= 5
 QUICK ?=
 BINARIES ?=
 # Where scripts/setup puts Node if there is none.
@@ -22,7 +24,7 @@ BUILD := build$(if $(SAN),-$(SAN))
 # The sanitizers need clang's interceptors to be the program's first library.
 OPTIONS := $(if $(SAN),-Db_sanitize=$(SAN) -Db_lundef=false)
 
-.PHONY: help setup tools everything build run test lint fmt model moments crash powerloss faults clients bench bench-streams screenshots deb test-deb clean
+.PHONY: help setup tools everything build run test lint fmt model moments crash powerloss faults fuzz clients bench bench-streams screenshots deb test-deb clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -73,6 +75,10 @@ crash: everything
 faults: everything
 	@$(BUILD)/tests/faults $(if $(SEED),--seed $(SEED))
 	@$(BUILD)/tests/full || test $$? -eq 77
+
+## make fuzz       the decoders and the API, from another seed each time: MINUTES=5 for each
+fuzz: everything
+	@FUZZ_SEED=0 FUZZ_SECONDS=$$(($(MINUTES) * 60)) tests/fuzz/run
 
 ## make powerloss  what is left when the power fails, at many moments: SEED=1 STATES=1000
 powerloss: everything

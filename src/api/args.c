@@ -252,6 +252,19 @@ static size_t count_pieces(struct http_text text)
     return n;
 }
 
+static bool parse_ids(struct http_text text, uint64_t *ids, size_t n)
+{
+    const char *at = text.p, *end = text.p + text.n;
+    for (size_t i = 0; i < n; i++) {
+        const char *comma = memchr(at, ',', (size_t)(end - at));
+        struct http_text piece = {at, (size_t)((comma ? comma : end) - at)};
+        if (!parse_id(piece, &ids[i]) || !ids[i])
+            return false;
+        at = comma ? comma + 1 : end;
+    }
+    return true;
+}
+
 bool query_ids(struct exchange *ex, const char *name, const uint64_t **ids, size_t *n)
 {
     uint64_t most = ex->api->config.settings.ids_max;
@@ -259,14 +272,7 @@ bool query_ids(struct exchange *ex, const char *name, const uint64_t **ids, size
     size_t count = text.p ? count_pieces(text) : 0;
     bool fine = count && count <= most;
     uint64_t *list = fine ? arena_array(http_request_arena(ex->req), count, sizeof *list) : NULL;
-    const char *at = text.p, *end = text.p + text.n;
-    for (size_t i = 0; list && fine && i < count; i++) {
-        const char *comma = memchr(at, ',', (size_t)(end - at));
-        struct http_text piece = {at, (size_t)((comma ? comma : end) - at)};
-        fine = parse_id(piece, &list[i]) && list[i];
-        at = comma ? comma + 1 : end;
-    }
-    if (!list || !fine) {
+    if (!list || !parse_ids(text, list, count)) {
         exchange_bound(ex, name, "1 to %llu ids, separated by commas", (unsigned long long)most);
         return false;
     }

@@ -19,6 +19,7 @@
 
 #include "api/internal.h"
 #include "http/internal.h"
+#include "no_server.h"
 
 static const char secret[] = "a secret of at least thirty-two bytes";
 
@@ -126,6 +127,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     world.config.ctx = world.api;
     sem_init(&world.woken, 0, 0);
     loop_init(&world.loop, &world.config, 0, 1, &world.unsent, wake);
+    no_server_loop = &world.loop;
     return 0;
 }
 
