@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "domain/markup.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -67,29 +68,52 @@ struct excerpt {
     bool space;
 };
 
-/* Whether there was room for it. */
-static bool put_character(struct excerpt *out, const char *p, size_t n)
+static bool begins_character(char c)
 {
-    if (out->characters < 1u + out->space || n + out->space > out->room - out->n)
+    return ((uint8_t)c & 0xc0) != 0x80;
+}
+
+static size_t count_characters(const char *p, size_t n)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += begins_character(p[i]);
+    return count;
+}
+
+/* As much of a word as there is room for; whether that is all of it. */
+static bool put_word(struct excerpt *out, const char *p, size_t n)
+{
+    size_t room = out->room - out->n;
+    if (out->characters <= out->space || room <= out->space)
+        return false;
+    room -= out->space;
+    size_t fits = utf8_prefix(p, n, out->characters - out->space);
+    if (fits > room)
+        for (fits = room; fits && !begins_character(p[fits]);)
+            fits--;
+    if (!fits)
         return false;
     if (out->space)
         out->to[out->n++] = ' ';
-    memcpy(out->to + out->n, p, n);
-    out->n += n;
-    out->characters -= 1u + out->space;
+    memcpy(out->to + out->n, p, fits);
+    out->n += fits;
+    out->characters -= count_characters(p, fits) + out->space;
     out->space = false;
-    return true;
+    return fits == n;
 }
 
 static bool put_words(struct excerpt *out, struct tidings_text text)
 {
-    for (size_t i = 0; i < text.n;) {
-        size_t n = utf8_prefix(text.p + i, text.n - i, 1);
-        if (is_space(text.p[i]))
-            out->space = out->n > 0;
-        else if (!put_character(out, text.p + i, n))
+    for (size_t i = 0, n; i < text.n; i += n) {
+        for (n = 0; i + n < text.n && !is_space(text.p[i + n]);)
+            n++;
+        if (n && !put_word(out, text.p + i, n))
             return false;
-        i += n;
+        if (n)
+            continue;
+        n = 1;
+        out->space = out->n > 0;
     }
     return true;
 }
