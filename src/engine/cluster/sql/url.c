@@ -172,6 +172,8 @@ static const char *parse_parameters(struct piece raw, struct sql_url *url)
     }
     if (!wrong && url->ca[0] && !url->tls)
         wrong = "ca is of no use without tls=verify";
+    if (!wrong && url->socket[0] && strcmp(url->host, "localhost"))
+        wrong = "with a socket the host must be localhost";
     return wrong;
 }
 

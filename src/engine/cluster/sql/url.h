@@ -27,7 +27,7 @@ struct sql_url {
     uint16_t port;                   /* 3306 if the URL names none */
     /* Letters, digits, `_` and `-`, so that it may stand in statements and in names of topics; empty: none. */
     char database[SQL_URL_DATABASE_MAX + 1];
-    char socket[SQL_URL_SOCKET_MAX + 1]; /* empty: TCP to host and port */
+    char socket[SQL_URL_SOCKET_MAX + 1]; /* of localhost; empty: TCP to host and port */
     bool tls;                            /* and the server's certificate and name are verified */
     char
         ca[SQL_URL_FILE_MAX + 1]; /* PEM of who may have signed it; empty: whom the system trusts */
