@@ -154,8 +154,16 @@ struct tidings_progress {
 };
 
 struct tidings_options {
-    const char *engine; /* NULL is "local", the only one there is */
-    const char *dir;    /* data directory, made if missing */
+    /* NULL is "local": one directory, for one process. "cluster": a database of MySQL or MariaDB, for any number of them. */
+    const char *engine;
+    const char *dir; /* local: data directory, made if missing */
+    /*
+     * cluster: where the database is, mysql://user@host:3306/database. Behind it may stand ?tls=verify, with &ca=FILE if not
+     * the system's certificates are to be trusted; or, for a socket of localhost, ?socket=/path. Special characters are
+     * percent-encoded. tidings_cluster_init makes what has to be there.
+     */
+    const char *mysql;
+    const char *mysql_password; /* cluster: NULL is none; it has no place in the URL */
     struct tidings_settings settings;
     enum tidings_durability durability;
     struct tidings_progress progress; /* of a long recovery */
@@ -180,7 +188,7 @@ struct tidings_options {
     void *fault_ctx;
 };
 
-/* Defaults for all but `dir`. */
+/* Defaults for all but `dir`, or `mysql`. */
 TIDINGS_API void tidings_options_init(struct tidings_options *options);
 
 /* ---- Words shared by operations and answers ------------------------------------------------ */
@@ -993,10 +1001,10 @@ struct tidings_call {
 };
 
 /*
- * Opens the data directory for this process alone; starts the writer thread. Any number of engines
- * may be open in a process, each on its own directory. On failure *message, if wanted, is a
+ * Opens the data directory for this process alone, or the database together with others; starts the engine's threads. Any
+ * number of engines may be open in a process, each local one on its own directory. On failure *message, if wanted, is a
  * text with the detail that stays until the thread opens again; for INVALID the name of the setting out of range,
- * "engine" or "dir".
+ * "engine", or "dir" or "mysql" if the engine needs it and it is missing.
  *
  * It belongs to the process that opened it. In a child made by fork every call answers CLOSED, and closing only lets go of
  * it: what the parent has under way goes on there. A child that wants an engine opens one after the parent has closed its
@@ -1004,6 +1012,16 @@ struct tidings_call {
  */
 TIDINGS_API enum tidings_err tidings_open(const struct tidings_options *options,
                                           struct tidings **engine, const char **message);
+
+/*
+ * Makes the tables of the cluster engine, and the database itself if it is missing, or brings them up to date; also while
+ * servers of the version before use them. May be run again: what is there stays. Of the options `mysql` and `mysql_password`
+ * are looked at. `said` is told of each step before it is taken, in a line that is gone afterwards; NULL: nobody is. On
+ * failure *message is as with tidings_open.
+ */
+TIDINGS_API enum tidings_err tidings_cluster_init(const struct tidings_options *options,
+                                                  void (*said)(void *ctx, const char *line),
+                                                  void *ctx, const char **message);
 
 /* Thread-safe. `done` must be quick and must not block: it may run on the writer thread. */
 TIDINGS_API void tidings_submit(struct tidings *engine, struct tidings_call *call);

@@ -72,4 +72,13 @@ struct arena *answer_clear(struct tidings_answer *answer);
 enum tidings_err engine_local_open(const struct tidings_options *options, struct engine **engine,
                                    const char **message);
 
+/* On a database. On failure *message is a text that stays until the thread comes here again. */
+enum tidings_err engine_cluster_open(const struct tidings_options *options, struct engine **engine,
+                                     const char **message);
+
+/* See tidings_cluster_init; `said` may be NULL. */
+enum tidings_err engine_cluster_init(const struct tidings_options *options,
+                                     void (*said)(void *ctx, const char *line), void *ctx,
+                                     const char **message);
+
 #endif

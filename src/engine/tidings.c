@@ -93,22 +93,28 @@ struct arena *answer_clear(struct tidings_answer *answer)
 
 /* ---- Calls ---------------------------------------------------------------------------------- */
 
-/* name, how it is opened */
+/* name, how it is opened, the option that says where its data is */
 static const struct {
     const char *name;
     enum tidings_err (*open)(const struct tidings_options *options, struct engine **engine,
                              const char **message);
+    const char *where;
+    size_t where_at;
 } engines[] = {
-    {"local", engine_local_open},
+    {"local", engine_local_open, "dir", offsetof(struct tidings_options, dir)},
+    {"cluster", engine_cluster_open, "mysql", offsetof(struct tidings_options, mysql)},
 };
 
-/* NULL if there is no such engine. */
+/* NULL, or the name of the option that is wrong. */
 static const char *check_engine(const struct tidings_options *options, size_t *index)
 {
     const char *name = options->engine ? options->engine : engines[0].name;
-    for (*index = 0; *index < sizeof engines / sizeof *engines; ++*index)
+    for (*index = 0; *index < sizeof engines / sizeof *engines; ++*index) {
+        const char *where;
+        memcpy(&where, (const char *)options + engines[*index].where_at, sizeof where);
         if (!strcmp(engines[*index].name, name))
-            return options->dir ? NULL : "dir";
+            return where ? NULL : engines[*index].where;
+    }
     return "engine";
 }
 
@@ -139,6 +145,21 @@ enum tidings_err tidings_open(const struct tidings_options *options, struct tidi
     }
     *out = tidings;
     return TIDINGS_OK;
+}
+
+enum tidings_err tidings_cluster_init(const struct tidings_options *options,
+                                      void (*said)(void *ctx, const char *line), void *ctx,
+                                      const char **message)
+{
+    const char *ignored;
+    if (!message)
+        message = &ignored;
+    *message = options->mysql ? NULL : "mysql";
+    enum tidings_err err =
+        *message ? TIDINGS_INVALID : engine_cluster_init(options, said, ctx, message);
+    if (err && !*message)
+        *message = tidings_err_text(err);
+    return err;
 }
 
 /* The argument at fault, or NULL. */

@@ -2,6 +2,9 @@
 /*
  * The engine that the tests of the contract run on: TIDINGS_TEST_ENGINE names it, `local` if it is not set. Another word
  * ends the program with a message. Whoever opens an engine here gets the one chosen.
+ *
+ * `cluster` needs the server of tests/support/with-mariadb. The name of the data directory stands for a database there, which
+ * is made if it is missing.
  */
 #ifndef TESTS_SUPPORT_ENGINE_H
 #define TESTS_SUPPORT_ENGINE_H
@@ -29,7 +32,8 @@ bool engine_is_newer(const struct tidings_moment *as_of, uint64_t id);
 /* Is `later` no older than `earlier`? */
 bool engine_went_on(const struct tidings_moment *earlier, const struct tidings_moment *later);
 
-/* A token that the local engine cannot have given yet. */
+/* A token that the engine cannot have given yet: the first part is the newest id in the local engine's, the position in
+ * the cluster's. */
 struct tidings_moment engine_beyond(const struct tidings_moment *newest, uint64_t by);
 
 #endif
