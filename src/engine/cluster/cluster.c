@@ -1,23 +1,312 @@
 /* SPDX-License-Identifier: MIT */
-/* The engine on a database of MySQL or MariaDB. */
-#include "engine/engine.h"
+/* The cluster engine's life, and its table. */
+#include "engine/cluster/cluster.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "engine/cluster/schema.h"
+#include "engine/ops/ops.h"
+
+/* What a batch takes for itself while it is worked on. */
+#define SHEET_MEMORY_MAX   ((size_t)1 << 30)
+#define SCRATCH_MEMORY_MAX ((size_t)1 << 30)
+#define TEXT_MAX           ((size_t)256 << 20)
+#define HEADS_MEMORY_MAX   ((size_t)256 << 20)
+
+enum { BUSY_RETRY_MS = 1000 };
+
+/* ---- Desks ---------------------------------------------------------------------------------- */
+
+int64_t cluster_now(struct cluster *cluster, const struct tidings_op *op)
+{
+    struct timespec now;
+    if (op->now_ms)
+        return op->now_ms;
+    if (cluster->clock)
+        return cluster->clock(cluster->clock_ctx);
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void desk_init(struct cluster *cluster, struct desk *desk, bool reads)
+{
+    *desk = (struct desk){.settings = &cluster->settings, .ids = &cluster->ids, .reads = reads};
+    sheet_init(&desk->sheet, SHEET_MEMORY_MAX);
+    authors_init(&desk->authors, HEADS_MEMORY_MAX);
+    arena_init(&desk->scratch, SCRATCH_MEMORY_MAX);
+    buf_init(&desk->text, TEXT_MAX);
+}
+
+bool desk_connect(struct cluster *cluster, struct desk *desk)
+{
+    char why[512];
+    if (desk->sql)
+        return true;
+    desk->sql = sql_open(&cluster->url, cluster->password, SQL_TIMEOUT_S, why, sizeof why);
+    if (!desk->sql)
+        return false;
+    const char *level = desk->reads ? "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"
+                                    : "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
+    if (!sql_run_text(desk->sql, level))
+        return true;
+    sql_close(desk->sql);
+    desk->sql = NULL;
+    return false;
+}
+
+void desk_clear(struct desk *desk)
+{
+    sheet_clear(&desk->sheet);
+    authors_trim(&desk->authors);
+    arena_clear(&desk->scratch);
+    buf_clear(&desk->text);
+    desk->questions = NULL;
+    desk->n_events = 0;
+    desk->n_positions = 0;
+    desk->news.n = 0;
+}
+
+void desk_release(struct desk *desk)
+{
+    sheet_release(&desk->sheet);
+    authors_release(&desk->authors);
+    arena_release(&desk->scratch);
+    buf_release(&desk->text);
+    sql_close(desk->sql);
+    free(desk->events);
+    free(desk->news.events);
+}
+
+struct desk_view desk_view_of(struct cluster *cluster, struct desk *desk,
+                              const struct tidings_op *op, size_t call)
+{
+    int64_t now_ms = cluster_now(cluster, op);
+    return (struct desk_view){
+        .view = {.rows = &cluster_rows,
+                 .settings = &cluster->settings,
+                 .scratch = &desk->scratch,
+                 .now_ms = now_ms,
+                 .elapsed_ms = now_ms},
+        .desk = desk,
+        .call = call,
+        .actor = op->user_id,
+        .n_events = desk->n_events,
+        .n_positions = desk->n_positions,
+    };
+}
+
+/* ---- Operations ----------------------------------------------------------------------------- */
+
+static void cluster_submit(struct engine *engine, struct tidings_call *call)
+{
+    struct cluster *cluster = (struct cluster *)engine;
+    struct queue *queue = &cluster->reads;
+    bool closed;
+    if (op_writes(call->op->kind))
+        queue = &cluster->lanes[call->op->user_id % LANES].queue;
+    if (queue_push(queue, call, cluster->settings.queue_max, &closed))
+        return;
+    call->err = closed ? TIDINGS_CLOSED : TIDINGS_BUSY;
+    call->answer->retry_after_ms = closed ? 0 : BUSY_RETRY_MS;
+    call->done(call);
+}
+
+/* All of it is there already. */
+static enum tidings_err cluster_finish(struct engine *engine, struct tidings_call *call)
+{
+    (void)engine;
+    return call->err;
+}
+
+static void cluster_stats(struct engine *engine, struct tidings_stats *stats)
+{
+    struct cluster *cluster = (struct cluster *)engine;
+    pthread_mutex_lock(&cluster->stats_mutex);
+    *stats = cluster->stats;
+    pthread_mutex_unlock(&cluster->stats_mutex);
+    for (unsigned i = 0; i < cluster->n_lanes; i++) {
+        struct queue *queue = &cluster->lanes[i].queue;
+        pthread_mutex_lock(&queue->mutex);
+        stats->waiting += queue->waiting;
+        pthread_mutex_unlock(&queue->mutex);
+    }
+}
+
+/* ---- Life ----------------------------------------------------------------------------------- */
+
+static void release(struct cluster *cluster)
+{
+    server_leave(cluster);
+    ids_release(&cluster->ids);
+    for (unsigned i = 0; i < LANES; i++) {
+        desk_release(&cluster->lanes[i].desk);
+        queue_release(&cluster->lanes[i].queue);
+    }
+    for (unsigned i = 0; i < READERS; i++)
+        desk_release(&cluster->readers[i].desk);
+    queue_release(&cluster->reads);
+    pthread_mutex_destroy(&cluster->lease_mutex);
+    pthread_mutex_destroy(&cluster->tell);
+    pthread_mutex_destroy(&cluster->stats_mutex);
+    engine_release(&cluster->engine);
+    free(cluster->password);
+    free(cluster);
+}
+
+/* Lanes first: what they have changed is answered by readers. */
+static void stop(struct cluster *cluster)
+{
+    for (unsigned i = 0; i < cluster->n_lanes; i++)
+        queue_close(&cluster->lanes[i].queue);
+    for (unsigned i = 0; i < cluster->n_lanes; i++)
+        pthread_join(cluster->lanes[i].thread, NULL);
+    queue_close(&cluster->reads);
+    for (unsigned i = 0; i < cluster->n_readers; i++)
+        pthread_join(cluster->readers[i].thread, NULL);
+}
+
+static void cluster_close(struct engine *engine)
+{
+    struct cluster *cluster = (struct cluster *)engine;
+    stop(cluster);
+    release(cluster);
+}
+
+static const struct engine_vtable cluster_vtable = {
+    .submit = cluster_submit,
+    .finish = cluster_finish,
+    .stats = cluster_stats,
+    .close = cluster_close,
+};
+
+static enum tidings_err start_threads(struct cluster *cluster)
+{
+    for (; cluster->n_lanes < LANES; cluster->n_lanes++) {
+        struct lane *lane = &cluster->lanes[cluster->n_lanes];
+        if (!desk_connect(cluster, &lane->desk))
+            return TIDINGS_UNREACHABLE;
+        if (pthread_create(&lane->thread, NULL, lane_main, lane))
+            return TIDINGS_NO_MEMORY;
+    }
+    for (; cluster->n_readers < READERS; cluster->n_readers++) {
+        struct reader *reader = &cluster->readers[cluster->n_readers];
+        if (!desk_connect(cluster, &reader->desk))
+            return TIDINGS_UNREACHABLE;
+        if (pthread_create(&reader->thread, NULL, reader_main, reader))
+            return TIDINGS_NO_MEMORY;
+    }
+    return TIDINGS_OK;
+}
+
+/* Tables of another version are not touched. */
+static enum tidings_err check_tables(struct cluster *cluster, const char **message)
+{
+    bool fits, newer;
+    struct desk *desk = &cluster->readers[0].desk;
+    if (!desk_connect(cluster, desk)) {
+        *message = "the database cannot be reached";
+        return TIDINGS_UNREACHABLE;
+    }
+    enum sql_outcome outcome = schema_check(desk->sql, &fits, &newer);
+    if (outcome == SQL_DONE && fits)
+        return TIDINGS_OK;
+    *message = newer ? "the tables were made by a newer version"
+                     : "the tables are not there or are older: run `tidings cluster init`";
+    return outcome && outcome != SQL_REFUSED ? sql_err(outcome) : TIDINGS_VERSION;
+}
+
+static struct cluster *make(const struct tidings_options *options)
+{
+    struct cluster *cluster = calloc(1, sizeof *cluster);
+    if (!cluster)
+        return NULL;
+    engine_init(&cluster->engine, &cluster_vtable);
+    cluster->settings = options->settings;
+    cluster->clock = options->clock;
+    cluster->clock_ctx = options->clock_ctx;
+    cluster->fault = options->fault;
+    cluster->fault_ctx = options->fault_ctx;
+    pthread_mutex_init(&cluster->lease_mutex, NULL);
+    pthread_mutex_init(&cluster->tell, NULL);
+    pthread_mutex_init(&cluster->stats_mutex, NULL);
+    ids_init(&cluster->ids);
+    queue_init(&cluster->reads);
+    for (unsigned i = 0; i < LANES; i++) {
+        cluster->lanes[i].cluster = cluster;
+        queue_init(&cluster->lanes[i].queue);
+        desk_init(cluster, &cluster->lanes[i].desk, false);
+    }
+    for (unsigned i = 0; i < READERS; i++) {
+        cluster->readers[i].cluster = cluster;
+        desk_init(cluster, &cluster->readers[i].desk, true);
+    }
+    cluster->password = strdup(options->mysql_password ? options->mysql_password : "");
+    if (cluster->password)
+        return cluster;
+    release(cluster);
+    return NULL;
+}
 
 enum tidings_err engine_cluster_open(const struct tidings_options *options, struct engine **engine,
                                      const char **message)
 {
-    (void)options;
-    (void)engine;
-    (void)message;
-    return TIDINGS_UNSUPPORTED;
+    struct cluster *cluster = make(options);
+    if (!cluster)
+        return TIDINGS_NO_MEMORY;
+    enum tidings_err err = TIDINGS_INVALID;
+    if (sql_url_parse(options->mysql, &cluster->url, message))
+        err = check_tables(cluster, message);
+    if (!err)
+        err = server_join(cluster, message);
+    if (!err)
+        err = start_threads(cluster);
+    if (err) {
+        stop(cluster);
+        release(cluster);
+        return err;
+    }
+    *engine = &cluster->engine;
+    return TIDINGS_OK;
+}
+
+/* ---- The tables ----------------------------------------------------------------------------- */
+
+/* The database may not be there yet: its name is one that may stand in a statement. */
+static enum sql_outcome make_database(struct sql *sql, const char *database)
+{
+    struct buf text;
+    buf_init(&text, 1 << 10);
+    buf_printf(&text, "CREATE DATABASE IF NOT EXISTS `%s` CHARACTER SET utf8mb4; USE `%s`",
+               database, database);
+    enum sql_outcome outcome = sql_run(sql, &text);
+    buf_release(&text);
+    return outcome;
 }
 
 enum tidings_err engine_cluster_init(const struct tidings_options *options,
                                      void (*said)(void *ctx, const char *line), void *ctx,
                                      const char **message)
 {
-    (void)options;
-    (void)said;
-    (void)ctx;
-    (void)message;
-    return TIDINGS_UNSUPPORTED;
+    static _Thread_local char why[512];
+    struct sql_url url, server;
+    if (!sql_url_parse(options->mysql, &url, message))
+        return TIDINGS_INVALID;
+    server = url;
+    *server.database = '\0';
+    struct sql *sql = sql_open(&server, options->mysql_password, SQL_TIMEOUT_S, why, sizeof why);
+    if (!sql) {
+        *message = why;
+        return TIDINGS_UNREACHABLE;
+    }
+    enum sql_outcome outcome = make_database(sql, url.database);
+    if (!outcome)
+        outcome = schema_upgrade(sql, said, ctx);
+    if (outcome) {
+        snprintf(why, sizeof why, "%s", sql_message(sql));
+        *message = why;
+    }
+    sql_close(sql);
+    return sql_err(outcome);
 }

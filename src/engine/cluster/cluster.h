@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The cluster engine: the same operations on MySQL or MariaDB, by any number of servers at once.
+ *
+ *     sql/        a connection, statements, URLs
+ *     rows/       the rows of engine/rows.h and all lists, over tables
+ *     desk.h      where a batch of operations is worked on
+ *     load.c      what a batch needs, loaded in one round trip
+ *     write.c     what it has changed, written in one
+ *     lane.c      threads that change: many operations, one transaction
+ *     reader.c    threads that answer: many operations, one snapshot
+ *     queue.c     calls that wait for one of these
+ *     authors.c   authors' heads in memory
+ *     ids.c       ids, and server.c the lease of the slot that they need
+ *     schema.c    the tables
+ *     cluster.c   opening, closing, and the engine's table
+ */
+#ifndef CLUSTER_CLUSTER_H
+#define CLUSTER_CLUSTER_H
+
+#include <pthread.h>
+
+#include "engine/cluster/desk.h"
+#include "engine/engine.h"
+
+enum { LANES = 2, READERS = 2, BATCH_MAX = 256, READ_BATCH_MAX = 64, SQL_TIMEOUT_S = 10 };
+
+/* Calls that wait for a thread. */
+struct queue {
+    pthread_mutex_t mutex;
+    pthread_cond_t wanted;
+    struct tidings_call *first, *last;
+    size_t waiting;
+    bool stopping;
+};
+
+void queue_init(struct queue *queue);
+void queue_release(struct queue *queue);
+/* False: it is full (never with most 0) or closed; *closed tells. */
+bool queue_push(struct queue *queue, struct tidings_call *call, size_t most, bool *closed);
+/* Waits for calls and takes the first ones, `most` at most; how many; 0: it is closed and empty. */
+size_t queue_take(struct queue *queue, struct tidings_call **calls, size_t most);
+void queue_close(struct queue *queue);
+
+struct lane {
+    struct cluster *cluster;
+    pthread_t thread;
+    struct queue queue;
+    struct desk desk;
+};
+
+struct reader {
+    struct cluster *cluster;
+    pthread_t thread;
+    struct desk desk;
+};
+
+struct cluster {
+    struct engine engine;
+    struct tidings_settings settings;
+    struct sql_url url;
+    char *password;
+    int64_t (*clock)(void *ctx);
+    void *clock_ctx;
+    void (*fault)(void *ctx, const char *text);
+    void *fault_ctx;
+    struct ids ids;
+    unsigned slot;
+    uint64_t fence;
+    pthread_mutex_t lease_mutex; /* guards the lease's connection */
+    struct sql *lease_sql;
+    int64_t lease_until_ms;
+    struct queue reads;
+    unsigned n_lanes, n_readers; /* started */
+    struct lane lanes[LANES];
+    struct reader readers[READERS];
+    pthread_mutex_t tell; /* one at a time */
+    pthread_mutex_t stats_mutex;
+    struct tidings_stats stats;
+};
+
+/* ---- cluster.c ------------------------------------------------------------------------------ */
+
+/* The time that an operation happens at. */
+int64_t cluster_now(struct cluster *cluster, const struct tidings_op *op);
+
+void desk_init(struct cluster *cluster, struct desk *desk, bool reads);
+void desk_release(struct desk *desk);
+/* A connection, if there is none; false if there cannot be one now. */
+bool desk_connect(struct cluster *cluster, struct desk *desk);
+/* The batch is over, whatever became of it. */
+void desk_clear(struct desk *desk);
+
+/* The view of an operation in a batch. */
+struct desk_view desk_view_of(struct cluster *cluster, struct desk *desk,
+                              const struct tidings_op *op, size_t call);
+
+/* ---- server.c ------------------------------------------------------------------------------- */
+
+/* Takes a slot that nobody has; its ids begin behind those of whoever had it. */
+enum tidings_err server_join(struct cluster *cluster, const char **message);
+/* Ids up to that time and some more may be made; false if the slot is lost, or nobody can be asked. */
+bool server_extend(struct cluster *cluster, int64_t time_ms);
+void server_leave(struct cluster *cluster);
+
+/* ---- lane.c, reader.c ----------------------------------------------------------------------- */
+
+void *lane_main(void *lane);
+void *reader_main(void *reader);
+
+/* For every call of a batch, in turn. */
+void complete(struct tidings_call **calls, size_t n, enum tidings_err err);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where a batch of operations is worked on: a connection, the sheet of rows, the heads of authors, lists that were asked for. Each
+ * lane and each reader has one, for its thread alone.
+ */
+#ifndef CLUSTER_DESK_H
+#define CLUSTER_DESK_H
+
+#include "engine/cluster/authors.h"
+#include "engine/cluster/ids.h"
+#include "engine/cluster/rows/sheet.h"
+#include "engine/cluster/sql/sql.h"
+#include "engine/view.h"
+
+/* What rows that an operation reads, and does not change under its user's lock, are locked with while it changes others. */
+enum hold { HOLD_NOTHING, HOLD_SHARED, HOLD_ALONE };
+
+/* What an operation needs to know of heads: how many posts there are; which are deleted, too; all ids besides. */
+enum need { NEED_COUNTS, NEED_DELETIONS, NEED_IDS };
+
+/* A question whose answer is not rows by their keys: a page of a list or of events, or a count. */
+struct question {
+    struct question *next;
+    size_t call; /* whose it is */
+    enum { ASKS_LIST, ASKS_EVENTS, ASKS_OLD_EVENTS } what;
+    struct list list;
+    struct tidings_cursor after;
+    uint64_t up_to;
+    size_t most;
+    bool answered;
+    size_t n;
+    struct place *places;
+    struct tidings_event *events;
+};
+
+struct desk {
+    const struct tidings_settings *settings;
+    struct sql *sql;
+    struct ids *ids;
+    struct sheet sheet;
+    struct authors authors;
+    struct arena scratch;
+    struct buf text; /* of the statements under way */
+    struct question *questions;
+    bool reads;     /* one snapshot, nothing is changed */
+    enum hold hold; /* changing */
+
+    /* Of a batch that changes. Positions are counted from the one that the commit finds. */
+    struct tidings_event *events;
+    size_t n_events, events_room;
+    uint64_t n_positions;
+    struct news news;
+};
+
+struct desk_view {
+    struct view view;
+    struct desk *desk;
+    enum tidings_err err;
+    size_t call;     /* the operation's number in the batch */
+    uint64_t actor;  /* whose user row is locked; 0: nobody's */
+    bool incomplete; /* something was not at hand: load what is wanted, and run it again */
+    enum need need;
+    bool spent; /* the operation's own id is taken */
+    uint64_t last_id;
+    size_t n_events; /* the batch's when the operation began */
+    uint64_t n_positions;
+};
+
+static inline struct desk_view *desk_view(struct view *view)
+{
+    return (struct desk_view *)view;
+}
+
+extern const struct rows cluster_rows;
+
+/* A position that is given when the batch is committed: so many behind the last one. */
+#define POSITION_LATER ((uint64_t)1 << 63)
+
+/* ---- load.c --------------------------------------------------------------------------------- */
+
+/* Loads all that is wanted in one round trip, behind the statements that stand in desk->text already, of which there are so many. */
+enum sql_outcome desk_load(struct desk *desk, unsigned n_before);
+
+/* ---- write.c -------------------------------------------------------------------------------- */
+
+/* Puts the statements together that write what has changed; false if there is nothing, or no memory for it. */
+bool desk_write(struct desk *desk);
+
+/* ---- lists.c -------------------------------------------------------------------------------- */
+
+size_t cluster_get_list(struct view *view, const struct list *list, struct tidings_cursor after,
+                        size_t most, struct place *places);
+size_t cluster_get_events(struct view *view, uint64_t after, size_t most,
+                          struct tidings_event *events);
+uint64_t cluster_count_old_events(struct view *view, uint64_t after, uint64_t up_to);
+/* The statement that answers it, and its answer. */
+void question_put(struct desk *desk, const struct question *question);
+void question_take(struct desk *desk, struct question *question);
+
+/* ---- authors.c ------------------------------------------------------------------------------ */
+
+const struct head *cluster_get_head(struct view *view, enum realm realm, uint64_t author);
+void cluster_add_number(struct view *view, enum realm realm, uint64_t author, uint64_t id);
+void cluster_add_deletion(struct view *view, enum realm realm, uint64_t author, uint32_t number);
+void cluster_close_story(struct view *view, uint64_t story);
+uint32_t cluster_posts_by(struct view *view, const struct head *head,
+                          const struct tidings_moment *at);
+
+/* ---- pairs.c -------------------------------------------------------------------------------- */
+
+bool cluster_get_pair(struct view *view, struct tie *tie);
+void cluster_put_pair(struct view *view, struct tie *tie);
+size_t cluster_get_pairs(struct view *view, enum realm realm, uint64_t fan, bool heads,
+                         struct tie_stored **out);
+bool cluster_get_readmap(struct view *view, const struct tie *tie, uint32_t chunk,
+                         struct readmap *map);
+uint64_t cluster_get_read_bits(struct view *view, const struct tie *tie, uint32_t chunk);
+void cluster_put_readmap(struct view *view, const struct tie *tie, uint32_t chunk,
+                         const struct readmap *map);
+bool cluster_last_read_bits(struct view *view, const struct tie *tie, uint32_t *chunk,
+                            uint64_t *bits);
+
+/* ---- Rows, for the files above -------------------------------------------------------------- */
+
+/* The value; NULL: not at hand. A row whose first key is 0 does not exist. */
+const struct value *desk_get(struct view *view, enum kind kind, uint64_t a, uint64_t b, uint64_t c);
+void desk_put(struct view *view, enum kind kind, uint64_t a, uint64_t b, uint64_t c,
+              const struct value *value);
+
+#endif

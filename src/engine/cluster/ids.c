@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/cluster/ids.h"
+
+#include "domain/ids.h"
+#include "tidings.h"
+
+void ids_init(struct ids *ids)
+{
+    *ids = (struct ids){.until_ms = INT64_MIN};
+    pthread_mutex_init(&ids->mutex, NULL);
+}
+
+void ids_begin(struct ids *ids, unsigned slot, int64_t from_ms, int64_t until_ms)
+{
+    ids->slot = slot;
+    ids->last = id_floor(from_ms);
+    ids->until_ms = until_ms;
+}
+
+void ids_release(struct ids *ids)
+{
+    pthread_mutex_destroy(&ids->mutex);
+}
+
+static uint64_t make(const struct ids *ids, uint64_t time, uint64_t counter)
+{
+    return time << ID_TIME_SHIFT | (uint64_t)ids->slot << ID_COUNTER_BITS | counter;
+}
+
+uint64_t ids_next(struct ids *ids, int64_t now_ms, uint64_t above)
+{
+    const uint64_t counters = (uint64_t)1 << ID_COUNTER_BITS;
+    pthread_mutex_lock(&ids->mutex);
+    if (ids->last < above)
+        ids->last = above;
+    uint64_t time = ids->last >> ID_TIME_SHIFT, wall = id_floor(now_ms) >> ID_TIME_SHIFT;
+    uint64_t counter = (ids->last & (counters - 1)) + 1;
+    bool same_slot = (ids->last >> ID_COUNTER_BITS & (ID_SLOTS - 1)) == ids->slot;
+    if (wall > time) {
+        time = wall;
+        counter = 0;
+    } else if (!same_slot || counter == counters) {
+        time++;
+        counter = 0;
+    }
+    uint64_t id = make(ids, time, counter);
+    if (id > TIDINGS_ID_MAX || id_time_ms(id) > ids->until_ms)
+        id = 0;
+    else
+        ids->last = id;
+    pthread_mutex_unlock(&ids->mutex);
+    return id;
+}
+
+void ids_extend(struct ids *ids, int64_t until_ms)
+{
+    pthread_mutex_lock(&ids->mutex);
+    ids->until_ms = until_ms;
+    pthread_mutex_unlock(&ids->mutex);
+}
+
+int64_t ids_last_ms(struct ids *ids)
+{
+    pthread_mutex_lock(&ids->mutex);
+    int64_t last_ms = id_time_ms(ids->last);
+    pthread_mutex_unlock(&ids->mutex);
+    return last_ms;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ids made by a server of a cluster: as in domain/ids.h, but the twelve bits below the time are the server's slot and a counter:
+ *
+ *     bit 11 ... 6    slot: leased, so that no two servers have the same at a time
+ *     bit  5 ... 0    counter within the millisecond
+ *
+ * A server's ids increase. More than 64 in a millisecond borrow from the next one. Thread-safe.
+ */
+#ifndef CLUSTER_IDS_H
+#define CLUSTER_IDS_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+enum { ID_SLOTS = 64, ID_COUNTER_BITS = 6 };
+
+struct ids {
+    pthread_mutex_t mutex;
+    unsigned slot;
+    uint64_t last;
+    int64_t until_ms; /* the lease: ids with a later time are not made */
+};
+
+/* Makes no ids until a slot is known. */
+void ids_init(struct ids *ids);
+void ids_begin(struct ids *ids, unsigned slot, int64_t from_ms, int64_t until_ms);
+void ids_release(struct ids *ids);
+
+/* An id greater than `above` and all that were given out before; 0: not within the lease, or all are used up. */
+uint64_t ids_next(struct ids *ids, int64_t now_ms, uint64_t above);
+
+/* The lease goes on until then. */
+void ids_extend(struct ids *ids, int64_t until_ms);
+
+/* The time of the newest one. */
+int64_t ids_last_ms(struct ids *ids);
+
+#endif

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A lane: a thread that changes things. It takes all calls that wait, locks their users, runs the changes in memory, loads what
+ * they lack, runs those again, writes what has changed, and commits once. Calls of one user are always on the same lane of a
+ * server. What a call answers with is a reader's business.
+ */
+#include <stdlib.h>
+
+#include "base/thread.h"
+#include "domain/ids.h"
+#include "engine/cluster/cluster.h"
+#include "engine/ops/ops.h"
+
+enum { ROUNDS_MAX = 64, TRIES_MAX = 8 };
+
+/* ---- What operations need ------------------------------------------------------------------- */
+
+struct plan {
+    enum hold hold;
+    enum need need;
+    bool
+        alone; /* in a batch of its own: it reads lists, which others of the batch might be about to change */
+};
+
+/* What is not here locks nothing but its user, and needs to know which posts are deleted. */
+static const struct plan plans[TIDINGS_OP_COUNT] = {
+#define SHARED                             \
+    {                                      \
+        HOLD_SHARED, NEED_DELETIONS, false \
+    }
+#define ALONE                          \
+    {                                  \
+        HOLD_ALONE, NEED_COUNTS, false \
+    }
+    [TIDINGS_OP_FOLLOW] = SHARED,
+    [TIDINGS_OP_UNFOLLOW] = SHARED,
+    [TIDINGS_OP_REACT] = SHARED,
+    [TIDINGS_OP_UNREACT] = SHARED,
+    [TIDINGS_OP_COMMENT] = SHARED,
+    [TIDINGS_OP_COMMENT_DELETE] = SHARED,
+    [TIDINGS_OP_COMMENT_HIDE] = SHARED,
+    [TIDINGS_OP_COMMENT_RESTORE] = SHARED,
+    [TIDINGS_OP_SUBSCRIBE] = SHARED,
+    [TIDINGS_OP_UNSUBSCRIBE] = SHARED,
+    [TIDINGS_OP_PREFERENCES_SET] = SHARED,
+    [TIDINGS_OP_PUBLISH] = ALONE,
+    [TIDINGS_OP_EDIT] = ALONE,
+    [TIDINGS_OP_DELETE] = ALONE,
+    [TIDINGS_OP_SCENE_PUBLISH] = ALONE,
+    [TIDINGS_OP_SCENE_EDIT] = ALONE,
+    [TIDINGS_OP_SCENE_DELETE] = ALONE,
+    [TIDINGS_OP_READING_CLEAR] = {HOLD_NOTHING, NEED_DELETIONS, true},
+    [TIDINGS_OP_WEBHOOK_SET] = {HOLD_NOTHING, NEED_DELETIONS, true},
+    [TIDINGS_OP_WEBHOOK_DELETE] = {HOLD_NOTHING, NEED_DELETIONS, true},
+    [TIDINGS_OP_WEBHOOK_RETRY] = {HOLD_NOTHING, NEED_DELETIONS, true},
+    [TIDINGS_OP_WEBHOOK_REPORT] = {HOLD_NOTHING, NEED_DELETIONS, true},
+#undef SHARED
+#undef ALONE
+};
+
+static struct plan plan_of(const struct tidings_op *op)
+{
+    struct plan plan = plans[op->kind];
+    bool marks = op->kind == TIDINGS_OP_MARK_READ || op->kind == TIDINGS_OP_NOTIFICATIONS_MARK;
+    if (!plan.hold)
+        plan.need = marks && !op->u.mark.n_post_ids ? NEED_IDS : NEED_DELETIONS;
+    return plan;
+}
+
+/* ---- One call ------------------------------------------------------------------------------- */
+
+/* What a try has left behind goes. */
+static void undo(struct desk *desk, const struct desk_view *view, size_t news)
+{
+    sheet_undo(&desk->sheet);
+    desk->n_events = view->n_events;
+    desk->n_positions = view->n_positions;
+    desk->news.n = news;
+}
+
+/* The user's row says when the user last changed anything. */
+static void put_version(struct desk *desk, uint64_t user, uint64_t stamp)
+{
+    const uint64_t key[ROW_KEYS] = {user};
+    const struct value *row = sheet_peek(&desk->sheet, KIND_USER, key);
+    struct value value = row ? *row : (struct value){0};
+    value.exists = true;
+    value.numbers[USER_VERSION] = stamp;
+    sheet_put(&desk->sheet, KIND_USER, key, &value);
+}
+
+/* Runs it on what is at hand; false if that is not enough. */
+static bool try_call(struct lane *lane, struct tidings_call *call, size_t index)
+{
+    struct desk *desk = &lane->desk;
+    struct desk_view own = desk_view_of(lane->cluster, desk, call->op, index);
+    struct reply reply = {call->op, call->answer, answer_clear(call->answer)};
+    const struct value *user = desk_get(&own.view, KIND_USER, call->op->user_id, 0, 0);
+    size_t news = desk->news.n;
+    own.view.err = &own.err;
+    own.need = plan_of(call->op).need;
+    if (!user)
+        return false;
+    own.last_id = ids_next(desk->ids, own.view.now_ms, user->numbers[USER_VERSION]);
+    own.view.stamp = own.last_id;
+    own.view.now_ms = id_time_ms(own.last_id);
+    own.view.news = engine_is_watched(&lane->cluster->engine) ? &desk->news : NULL;
+    if (!own.last_id) {
+        call->err = TIDINGS_CLOCK;
+        return true;
+    }
+    enum tidings_err err = op_change(&own.view, &reply);
+    arena_clear(&desk->scratch);
+    if (own.incomplete) {
+        undo(desk, &own, news);
+        return false;
+    }
+    call->err = err ? err : own.err;
+    if (call->err) {
+        undo(desk, &own, news);
+        return true;
+    }
+    if (desk->sheet.n_undo)
+        put_version(desk, call->op->user_id, own.last_id);
+    sheet_keep(&desk->sheet);
+    return true;
+}
+
+/* ---- A batch -------------------------------------------------------------------------------- */
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* All users, in the order of their ids, whether they have a row already or not. */
+static void put_locks(struct desk *desk, struct tidings_call **calls, size_t n)
+{
+    uint64_t users[BATCH_MAX];
+    for (size_t i = 0; i < n; i++)
+        users[i] = calls[i]->op->user_id;
+    qsort(users, n, sizeof *users, by_number);
+    buf_literal(&desk->text, "BEGIN;INSERT INTO user (");
+    kind_put_columns(&desk->text, KIND_USER);
+    buf_literal(&desk->text, ") VALUES ");
+    for (size_t i = 0; i < n; i++) {
+        if (i && users[i] == users[i - 1])
+            continue;
+        buf_printf(&desk->text, "%s(%llu", i ? "," : "", (unsigned long long)users[i]);
+        for (unsigned k = 0; k < kind_numbers(KIND_USER); k++)
+            buf_literal(&desk->text, ",0");
+        buf_char(&desk->text, ')');
+        sheet_get(&desk->sheet, KIND_USER, (const uint64_t[ROW_KEYS]){users[i]});
+    }
+    buf_literal(&desk->text, " ON DUPLICATE KEY UPDATE version=version");
+}
+
+/* Rounds of loading and running, until every call has its outcome. */
+static enum sql_outcome run_all(struct lane *lane, struct tidings_call **calls, size_t n)
+{
+    bool ready[BATCH_MAX] = {false};
+    size_t left = n;
+    unsigned statements = 2;
+    put_locks(&lane->desk, calls, n);
+    for (int round = 0; left; round++, statements = 0) {
+        enum sql_outcome outcome =
+            round < ROUNDS_MAX ? desk_load(&lane->desk, statements) : SQL_TIMEOUT;
+        if (outcome)
+            return outcome;
+        for (size_t i = 0; i < n; i++) {
+            if (ready[i])
+                continue;
+            ready[i] = try_call(lane, calls[i], i);
+            left -= ready[i];
+        }
+        if (lane->desk.sheet.failed)
+            return SQL_FULL;
+    }
+    return SQL_DONE;
+}
+
+/* Writes and commits; the position that the batch's are counted from. */
+static enum sql_outcome commit(struct desk *desk, uint64_t *position)
+{
+    bool more = true;
+    if (!desk_write(desk))
+        return desk->sheet.failed ? SQL_FULL : sql_run_text(desk->sql, "ROLLBACK");
+    buf_literal(&desk->text, "COMMIT");
+    enum sql_outcome outcome = sql_send(desk->sql, &desk->text);
+    while (!outcome && more) {
+        if (sql_row(desk->sql))
+            *position = sql_u64(desk->sql, 0);
+        outcome = sql_next(desk->sql, &more);
+    }
+    buf_clear(&desk->text);
+    return outcome;
+}
+
+/* Those who watch hear of it before those who asked for it. */
+static void tell(struct lane *lane, uint64_t position)
+{
+    struct news *news = &lane->desk.news;
+    for (size_t i = 0; i < news->n; i++)
+        if (news->events[i].event_id & POSITION_LATER)
+            news->events[i].event_id = news->events[i].event_id - POSITION_LATER + position;
+    pthread_mutex_lock(&lane->cluster->tell);
+    if (news->lost)
+        engine_tell(&lane->cluster->engine, NULL, 0);
+    else if (news->n)
+        engine_tell(&lane->cluster->engine, news->events, news->n);
+    pthread_mutex_unlock(&lane->cluster->tell);
+}
+
+static int64_t latest(struct lane *lane, struct tidings_call **calls, size_t n)
+{
+    int64_t time_ms = 0;
+    for (size_t i = 0; i < n; i++) {
+        int64_t now_ms = cluster_now(lane->cluster, calls[i]->op);
+        time_ms = now_ms > time_ms ? now_ms : time_ms;
+    }
+    return time_ms;
+}
+
+/* Tries the batch once. */
+static enum sql_outcome try_batch(struct lane *lane, struct tidings_call **calls, size_t n)
+{
+    struct desk *desk = &lane->desk;
+    uint64_t position = 0;
+    if (!desk_connect(lane->cluster, desk))
+        return SQL_LOST;
+    if (!server_extend(lane->cluster, latest(lane, calls, n)))
+        return SQL_LOST;
+    desk->hold = plan_of(calls[0]->op).hold;
+    desk->news.lost = false;
+    enum sql_outcome outcome = run_all(lane, calls, n);
+    if (!outcome)
+        outcome = commit(desk, &position);
+    if (!outcome)
+        tell(lane, position);
+    if (outcome == SQL_LOST) {
+        sql_close(desk->sql);
+        desk->sql = NULL;
+    } else if (outcome) {
+        sql_run_text(desk->sql, "ROLLBACK");
+    }
+    desk_clear(desk);
+    return outcome;
+}
+
+void complete(struct tidings_call **calls, size_t n, enum tidings_err err)
+{
+    for (size_t i = 0; i < n; i++) {
+        calls[i]->err = err;
+        calls[i]->done(calls[i]);
+    }
+}
+
+/* Refused calls are done; the others go on to be answered. */
+static void hand_over(struct lane *lane, struct tidings_call **calls, size_t n)
+{
+    bool closed;
+    for (size_t i = 0; i < n; i++)
+        if (calls[i]->err)
+            calls[i]->done(calls[i]);
+        else
+            queue_push(&lane->cluster->reads, calls[i], 0, &closed);
+}
+
+static void count(struct lane *lane, size_t n, enum sql_outcome outcome)
+{
+    struct tidings_stats *stats = &lane->cluster->stats;
+    pthread_mutex_lock(&lane->cluster->stats_mutex);
+    stats->changes += n;
+    stats->batches += !outcome;
+    stats->failures += outcome != SQL_DONE;
+    stats->read_only = outcome == SQL_READ_ONLY || outcome == SQL_FULL;
+    pthread_mutex_unlock(&lane->cluster->stats_mutex);
+}
+
+/* Again after a deadlock; then each by itself, so that one does not spoil it for all. */
+static void run_batch(struct lane *lane, struct tidings_call **calls, size_t n)
+{
+    enum sql_outcome outcome = SQL_AGAIN;
+    for (int i = 0; i < TRIES_MAX && outcome == SQL_AGAIN; i++)
+        outcome = try_batch(lane, calls, n);
+    bool singly = outcome == SQL_AGAIN || outcome == SQL_REFUSED || outcome == SQL_FULL;
+    if (singly && n > 1) {
+        for (size_t i = 0; i < n; i++)
+            run_batch(lane, &calls[i], 1);
+        return;
+    }
+    count(lane, n, outcome);
+    if (outcome)
+        complete(calls, n, sql_err(outcome));
+    else
+        hand_over(lane, calls, n);
+}
+
+static bool go_together(const struct tidings_op *a, const struct tidings_op *b)
+{
+    struct plan x = plan_of(a), y = plan_of(b);
+    return x.hold == y.hold && !x.alone && !y.alone;
+}
+
+/* Those that lock alike go together. */
+static void run_all_batches(struct lane *lane, struct tidings_call **calls, size_t n)
+{
+    struct tidings_call *batch[BATCH_MAX];
+    while (n) {
+        size_t taken = 0, kept = 0;
+        for (size_t i = 0; i < n; i++) {
+            if (!taken || go_together(batch[0]->op, calls[i]->op))
+                batch[taken++] = calls[i];
+            else
+                calls[kept++] = calls[i];
+        }
+        run_batch(lane, batch, taken);
+        n = kept;
+    }
+}
+
+void *lane_main(void *arg)
+{
+    struct lane *lane = arg;
+    struct tidings_call *calls[BATCH_MAX];
+    size_t n;
+    thread_name("lane");
+    while ((n = queue_take(&lane->queue, calls, BATCH_MAX)))
+        run_all_batches(lane, calls, n);
+    return NULL;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/* Loading: what is wanted, of every kind, in as few statements as there are kinds, and one round trip. */
+#include <stdlib.h>
+
+#include "engine/cluster/desk.h"
+
+enum { ROWS_A_STATEMENT = 512 };
+
+/* What a statement answers with. */
+struct plan {
+    enum { PLAN_NOTHING, PLAN_ROWS, PLAN_IDS, PLAN_DELETIONS, PLAN_QUESTION } what;
+    enum kind kind;
+    struct author_memory *memory;
+    struct question *question;
+};
+
+struct plans {
+    struct plan *at;
+    size_t n, room;
+    bool failed;
+};
+
+static void add_plan(struct desk *desk, struct plans *plans, struct plan plan)
+{
+    if (plans->n == plans->room) {
+        size_t room = plans->room ? plans->room * 2 : 32;
+        struct plan *grown = realloc(plans->at, room * sizeof *grown);
+        if (!grown) {
+            plans->failed = true;
+            return;
+        }
+        plans->at = grown;
+        plans->room = room;
+    }
+    if (desk->text.len)
+        buf_char(&desk->text, ';');
+    plans->at[plans->n++] = plan;
+}
+
+/* ---- Statements ----------------------------------------------------------------------------- */
+
+static int by_key(const void *a, const void *b)
+{
+    const struct row *x = *(struct row *const *)a, *y = *(struct row *const *)b;
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    if (x->is_range != y->is_range)
+        return x->is_range ? 1 : -1;
+    for (int i = 0; i < ROW_KEYS; i++)
+        if (x->key[i] != y->key[i])
+            return x->key[i] < y->key[i] ? -1 : 1;
+    return 0;
+}
+
+static void put_keys(struct buf *text, const struct kind_form *form, const struct row *row,
+                     unsigned n)
+{
+    if (!n)
+        buf_literal(text, "TRUE");
+    for (unsigned i = 0; i < n; i++)
+        buf_printf(text, "%s%s=%llu", i ? " AND " : "", form->keys[i],
+                   (unsigned long long)row->key[i]);
+}
+
+/* Kinds whose rows others may change, and a change may rely on. */
+static const char *lock_of(const struct desk *desk, enum kind kind)
+{
+    static const char *const words[] = {"", " LOCK IN SHARE MODE", " FOR UPDATE"};
+    if (desk->reads)
+        return "";
+    switch (kind) {
+    case KIND_AUTHOR:
+    case KIND_STORY:
+    case KIND_POST:
+    case KIND_SCENE:
+        return words[desk->hold];
+    case KIND_COMMENT:
+    case KIND_STATS:
+        return words[HOLD_ALONE];
+    default:
+        return "";
+    }
+}
+
+/* Rows of one kind, either single ones or ranges. */
+static void put_rows(struct desk *desk, struct plans *plans, struct row **rows, size_t n)
+{
+    const struct kind_form *form = &kind_forms[rows[0]->kind];
+    bool ranges = rows[0]->is_range;
+    unsigned keys = ranges ? form->range_keys : kind_keys(rows[0]->kind);
+    add_plan(desk, plans, (struct plan){.what = PLAN_ROWS, .kind = rows[0]->kind});
+    buf_literal(&desk->text, "SELECT ");
+    kind_put_columns(&desk->text, rows[0]->kind);
+    buf_printf(&desk->text, " FROM %s WHERE ", form->table);
+    if (ranges && form->range_only)
+        buf_printf(&desk->text, "%s AND (", form->range_only);
+    for (size_t i = 0; i < n; i++) {
+        if (i)
+            buf_literal(&desk->text, " OR ");
+        put_keys(&desk->text, form, rows[i], keys);
+    }
+    if (ranges && form->range_only)
+        buf_char(&desk->text, ')');
+    buf_text(&desk->text, lock_of(desk, rows[0]->kind));
+}
+
+static bool go_together(const struct row *a, const struct row *b)
+{
+    return a->kind == b->kind && a->is_range == b->is_range;
+}
+
+static void put_wanted(struct desk *desk, struct plans *plans)
+{
+    struct sheet *sheet = &desk->sheet;
+    if (sheet->n_wanted)
+        qsort(sheet->wanted, sheet->n_wanted, sizeof *sheet->wanted, by_key);
+    for (size_t i = 0, n; i < sheet->n_wanted; i += n) {
+        for (n = 1; i + n < sheet->n_wanted && n < ROWS_A_STATEMENT &&
+                    go_together(sheet->wanted[i], sheet->wanted[i + n]);)
+            n++;
+        put_rows(desk, plans, sheet->wanted + i, n);
+    }
+}
+
+/* What the head lacks, up to what its row says. */
+static void put_head(struct desk *desk, struct plans *plans, struct author_memory *memory)
+{
+    bool posts = memory->realm == REALM_POSTS;
+    const char *author = posts ? "author_id" : "story_id";
+    if (memory->n_ids < memory->wanted_ids) {
+        add_plan(desk, plans, (struct plan){.what = PLAN_IDS, .memory = memory});
+        buf_printf(&desk->text,
+                   "SELECT %s, position FROM %s WHERE %s=%llu AND number>=%u AND number<%u "
+                   "ORDER BY number",
+                   posts ? "post_id" : "scene_id", posts ? "post" : "scene", author,
+                   (unsigned long long)memory->author, memory->n_ids, memory->wanted_ids);
+    }
+    if (memory->n_deleted < memory->wanted_deleted) {
+        add_plan(desk, plans, (struct plan){.what = PLAN_DELETIONS, .memory = memory});
+        buf_printf(&desk->text,
+                   "SELECT number FROM %s WHERE %s=%llu AND ordinal>=%u AND ordinal<%u "
+                   "ORDER BY ordinal",
+                   posts ? "post_deletion" : "scene_deletion", author,
+                   (unsigned long long)memory->author, memory->n_deleted, memory->wanted_deleted);
+    }
+}
+
+static void put_heads(struct desk *desk, struct plans *plans)
+{
+    while (desk->authors.wanted) {
+        struct author_memory *memory = desk->authors.wanted;
+        desk->authors.wanted = memory->next_wanted;
+        memory->is_wanted = false;
+        put_head(desk, plans, memory);
+    }
+}
+
+static void put_questions(struct desk *desk, struct plans *plans)
+{
+    for (struct question *question = desk->questions; question; question = question->next) {
+        if (question->answered)
+            continue;
+        add_plan(desk, plans, (struct plan){.what = PLAN_QUESTION, .question = question});
+        question_put(desk, question);
+    }
+}
+
+/* ---- Answers -------------------------------------------------------------------------------- */
+
+static void take_row(struct desk *desk, enum kind kind)
+{
+    uint64_t key[ROW_KEYS] = {0};
+    struct value value = {.exists = true};
+    unsigned field = 0;
+    for (unsigned i = 0; i < kind_keys(kind); i++)
+        key[i] = sql_u64(desk->sql, field++);
+    for (unsigned i = 0; i < kind_numbers(kind); i++)
+        value.numbers[i] = sql_u64(desk->sql, field++);
+    for (unsigned i = 0; i < kind_texts(kind); i++)
+        value.texts[i] = sql_bytes(desk->sql, field++);
+    sheet_loaded(&desk->sheet, kind, key, &value);
+}
+
+static bool take(struct desk *desk, const struct plan *plan)
+{
+    bool fine = true;
+    while (plan->what != PLAN_QUESTION && sql_row(desk->sql)) {
+        if (plan->what == PLAN_ROWS)
+            take_row(desk, plan->kind);
+        else if (plan->what == PLAN_IDS)
+            fine &= authors_add_post(&desk->authors, plan->memory, sql_u64(desk->sql, 0),
+                                   sql_u64(desk->sql, 1));
+        else if (plan->what == PLAN_DELETIONS)
+            fine &= authors_add_deletion(&desk->authors, plan->memory, (uint32_t)sql_u64(desk->sql, 0));
+    }
+    if (plan->what == PLAN_QUESTION)
+        question_take(desk, plan->question);
+    return fine;
+}
+
+static enum sql_outcome take_all(struct desk *desk, const struct plans *plans)
+{
+    bool more = true, fine = true;
+    enum sql_outcome outcome = sql_send(desk->sql, &desk->text);
+    for (size_t i = 0; !outcome && i < plans->n; i++) {
+        fine &= take(desk, &plans->at[i]);
+        outcome = sql_next(desk->sql, &more);
+    }
+    desk->sheet.failed |= !fine;
+    return outcome;
+}
+
+enum sql_outcome desk_load(struct desk *desk, unsigned n_before)
+{
+    struct plans plans = {0};
+    size_t before = desk->text.len;
+    while (n_before--)
+        add_plan(desk, &plans, (struct plan){.what = PLAN_NOTHING});
+    desk->text.len = before;
+    put_wanted(desk, &plans);
+    put_heads(desk, &plans);
+    put_questions(desk, &plans);
+    enum sql_outcome outcome = SQL_DONE;
+    if (desk->text.failed || plans.failed)
+        desk->sheet.failed = true;
+    else if (desk->text.len)
+        outcome = take_all(desk, &plans);
+    if (!outcome)
+        sheet_settle_wanted(&desk->sheet);
+    free(plans.at);
+    buf_clear(&desk->text);
+    return outcome;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/cluster/cluster.h"
+
+void queue_init(struct queue *queue)
+{
+    *queue = (struct queue){0};
+    pthread_mutex_init(&queue->mutex, NULL);
+    pthread_cond_init(&queue->wanted, NULL);
+}
+
+void queue_release(struct queue *queue)
+{
+    pthread_cond_destroy(&queue->wanted);
+    pthread_mutex_destroy(&queue->mutex);
+}
+
+bool queue_push(struct queue *queue, struct tidings_call *call, size_t most, bool *closed)
+{
+    pthread_mutex_lock(&queue->mutex);
+    *closed = queue->stopping && most;
+    bool fits = !*closed && (!most || queue->waiting < most);
+    if (fits) {
+        call->next = NULL;
+        if (queue->last)
+            queue->last->next = call;
+        else
+            queue->first = call;
+        queue->last = call;
+        queue->waiting++;
+        pthread_cond_signal(&queue->wanted);
+    }
+    pthread_mutex_unlock(&queue->mutex);
+    return fits;
+}
+
+size_t queue_take(struct queue *queue, struct tidings_call **calls, size_t most)
+{
+    size_t n = 0;
+    pthread_mutex_lock(&queue->mutex);
+    while (!queue->first && !queue->stopping)
+        pthread_cond_wait(&queue->wanted, &queue->mutex);
+    for (; n < most && queue->first; n++) {
+        calls[n] = queue->first;
+        queue->first = calls[n]->next;
+    }
+    if (!queue->first)
+        queue->last = NULL;
+    queue->waiting -= n;
+    pthread_mutex_unlock(&queue->mutex);
+    return n;
+}
+
+void queue_close(struct queue *queue)
+{
+    pthread_mutex_lock(&queue->mutex);
+    queue->stopping = true;
+    pthread_cond_broadcast(&queue->wanted);
+    pthread_mutex_unlock(&queue->mutex);
+}

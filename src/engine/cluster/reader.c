@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A reader: a thread that answers. It takes all calls that wait, takes a snapshot, and makes the answers from it, loading what
+ * they need for all of them together. So an answer is of one moment, and includes what was committed before it was asked for.
+ */
+#include "base/thread.h"
+#include "domain/ids.h"
+#include "engine/cluster/cluster.h"
+#include "engine/ops/ops.h"
+
+enum { ROUNDS_MAX = 64, TRIES_MAX = 3 };
+
+static enum need need_of(enum tidings_op_kind kind)
+{
+    switch (kind) {
+    case TIDINGS_OP_INBOX:
+    case TIDINGS_OP_AUTHOR_PAGE:
+    case TIDINGS_OP_NOTIFICATIONS:
+    case TIDINGS_OP_SCENES:
+        return NEED_IDS;
+    default:
+        return NEED_DELETIONS;
+    }
+}
+
+/* What the change has said stays: what it is about, and what only it knows. */
+static void begin_answer(struct tidings_call *call, struct tidings_answer *said)
+{
+    struct tidings_answer before = *said;
+    answer_clear(call->answer);
+    before.memory = call->answer->memory;
+    *call->answer = before;
+}
+
+/* False if what is at hand is not enough. */
+static bool try_call(struct reader *reader, struct tidings_call *call, size_t index,
+                     struct tidings_answer *said)
+{
+    struct desk *desk = &reader->desk;
+    struct desk_view own = desk_view_of(reader->cluster, desk, call->op, index);
+    begin_answer(call, said);
+    struct reply reply = {call->op, call->answer, call->answer->memory};
+    own.view.err = &own.err;
+    own.need = need_of(call->op->kind);
+    enum tidings_err err = op_answer(&own.view, &reply);
+    arena_clear(&desk->scratch);
+    if (own.incomplete)
+        return false;
+    call->err = err;
+    return true;
+}
+
+static enum sql_outcome run_all(struct reader *reader, struct tidings_call **calls, size_t n,
+                                struct tidings_answer *said)
+{
+    struct desk *desk = &reader->desk;
+    bool ready[READ_BATCH_MAX] = {false};
+    size_t left = n;
+    buf_literal(&desk->text, "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY");
+    for (int round = 0; left; round++) {
+        enum sql_outcome outcome = SQL_DONE;
+        if (round) /* the first runs say what is wanted */
+            outcome = round < ROUNDS_MAX ? desk_load(desk, round == 1) : SQL_TIMEOUT;
+        if (outcome)
+            return outcome;
+        for (size_t i = 0; i < n; i++) {
+            if (ready[i])
+                continue;
+            ready[i] = try_call(reader, calls[i], i, &said[i]);
+            left -= ready[i];
+        }
+        if (desk->sheet.failed)
+            return SQL_FULL;
+    }
+    return SQL_DONE;
+}
+
+static enum sql_outcome try_batch(struct reader *reader, struct tidings_call **calls, size_t n,
+                                  struct tidings_answer *said)
+{
+    struct desk *desk = &reader->desk;
+    if (!desk_connect(reader->cluster, desk))
+        return SQL_LOST;
+    enum sql_outcome outcome = run_all(reader, calls, n, said);
+    if (outcome != SQL_LOST && sql_run_text(desk->sql, "COMMIT"))
+        outcome = SQL_LOST;
+    if (outcome == SQL_LOST) {
+        sql_close(desk->sql);
+        desk->sql = NULL;
+    }
+    desk_clear(desk);
+    return outcome;
+}
+
+/* A change that was made, and whose answer could not be. */
+static enum tidings_err err_of(const struct tidings_call *call, enum sql_outcome outcome)
+{
+    return op_writes(call->op->kind) ? TIDINGS_UNCERTAIN : sql_err(outcome);
+}
+
+static void run_batch(struct reader *reader, struct tidings_call **calls, size_t n)
+{
+    struct tidings_answer said[READ_BATCH_MAX];
+    enum sql_outcome outcome = SQL_LOST;
+    for (size_t i = 0; i < n; i++)
+        said[i] = *calls[i]->answer;
+    for (int i = 0; i < TRIES_MAX && (outcome == SQL_LOST || outcome == SQL_AGAIN); i++)
+        outcome = try_batch(reader, calls, n, said);
+    for (size_t i = 0; i < n; i++) {
+        if (outcome)
+            calls[i]->err = err_of(calls[i], outcome);
+        calls[i]->done(calls[i]);
+    }
+}
+
+void *reader_main(void *arg)
+{
+    struct reader *reader = arg;
+    struct tidings_call *calls[READ_BATCH_MAX];
+    size_t n;
+    thread_name("reader");
+    while ((n = queue_take(&reader->cluster->reads, calls, READ_BATCH_MAX)))
+        run_batch(reader, calls, n);
+    return NULL;
+}

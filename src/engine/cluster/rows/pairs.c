@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* Pairs, with the lists of an author's followers, and read maps. */
+#include "engine/inbox/tie.h"
+
+#include "engine/cluster/desk.h"
+
+static const struct {
+    enum kind pair, follower, map;
+} realms[] = {
+    [REALM_POSTS] = {KIND_FOLLOWING, KIND_FOLLOWER, KIND_READ_MAP},
+    [REALM_SCENES] = {KIND_SUBSCRIPTION, KIND_SUBSCRIBER, KIND_SCENE_READ_MAP},
+};
+
+/* ---- Pairs ---------------------------------------------------------------------------------- */
+
+bool cluster_get_pair(struct view *view, struct tie *tie)
+{
+    const struct value *row = desk_get(view, realms[tie->realm].pair, tie->fan, tie->author, 0);
+    if (!row || !row->exists)
+        return false;
+    tie->stored = row->numbers[PAIR_STATUS] == PAIR_OUTSIDE ? TIE_OUTSIDE : TIE_INSIDE;
+    tie_unpack(view, row->texts[0], tie);
+    return true;
+}
+
+static void list_follower(struct view *view, struct tie *tie)
+{
+    uint64_t rank = tie_rank(tie);
+    enum kind followers = realms[tie->realm].follower;
+    if (rank == tie->listed)
+        return;
+    if (tie->listed)
+        desk_put(view, followers, tie->author, tie->listed, tie->fan, NULL);
+    if (rank)
+        desk_put(view, followers, tie->author, rank, tie->fan, &(struct value){.exists = true});
+    tie->listed = rank;
+}
+
+void cluster_put_pair(struct view *view, struct tie *tie)
+{
+    enum tie_place place = tie_belongs(tie);
+    struct value row = {.exists = true, .texts = {tie_pack(view, tie)}};
+    if (!row.texts[0].p)
+        return;
+    row.numbers[PAIR_STATUS] = place == TIE_OUTSIDE ? PAIR_OUTSIDE : PAIR_INSIDE;
+    if (tie->pair.following)
+        row.numbers[PAIR_STATUS] = PAIR_FOLLOWING;
+    row.numbers[PAIR_RANK] = tie_rank(tie);
+    desk_put(view, realms[tie->realm].pair, tie->fan, tie->author, 0,
+             place == TIE_NOWHERE ? NULL : &row);
+    tie->stored = place;
+    list_follower(view, tie);
+}
+
+static bool is_of(const struct row *row, enum kind kind, uint64_t fan)
+{
+    return row && row->kind == kind && row->key[0] == fan;
+}
+
+static bool is_inside(const struct row *row)
+{
+    return !row->is_range && row->value && row->value->exists &&
+           row->value->numbers[PAIR_STATUS] != PAIR_OUTSIDE;
+}
+
+size_t cluster_get_pairs(struct view *view, enum realm realm, uint64_t fan, bool heads,
+                         struct tie_stored **out)
+{
+    struct desk_view *own = desk_view(view);
+    struct sheet *sheet = &own->desk->sheet;
+    enum kind kind = realms[realm].pair;
+    const uint64_t key[ROW_KEYS] = {fan};
+    size_t n = 0, room = 0;
+    *out = NULL;
+    if (!sheet_has_range(sheet, kind, key)) {
+        own->incomplete = true;
+        return 0;
+    }
+    const struct row *first = sheet_from(sheet, kind, key);
+    for (const struct row *row = first; is_of(row, kind, fan); row = sheet_next(row))
+        room += is_inside(row);
+    struct tie_stored *pairs = view_array(view, view->scratch, room, sizeof *pairs);
+    for (const struct row *row = first; pairs && is_of(row, kind, fan); row = sheet_next(row))
+        if (is_inside(row))
+            pairs[n++] = (struct tie_stored){.author = row->key[1], .value = row->value->texts[0]};
+    for (size_t i = 0; heads && i < n; i++)
+        pairs[i].head = cluster_get_head(view, realm, pairs[i].author);
+    *out = pairs;
+    return n;
+}
+
+/* ---- Read maps ------------------------------------------------------------------------------ */
+
+bool cluster_get_readmap(struct view *view, const struct tie *tie, uint32_t chunk,
+                         struct readmap *map)
+{
+    const struct value *row = desk_get(view, realms[tie->realm].map, tie->fan, tie->author, chunk);
+    if (!row || !row->exists)
+        return false;
+    if (!readmap_decode(row->texts[0], map))
+        view_corrupt(view);
+    return true;
+}
+
+/* All maps of the tie: whoever looks at one looks at its neighbours next. */
+static bool has_maps(struct view *view, const struct tie *tie)
+{
+    const uint64_t key[ROW_KEYS] = {tie->fan, tie->author};
+    struct desk_view *own = desk_view(view);
+    bool here = sheet_has_range(&own->desk->sheet, realms[tie->realm].map, key);
+    own->incomplete |= !here;
+    return here;
+}
+
+uint64_t cluster_get_read_bits(struct view *view, const struct tie *tie, uint32_t chunk)
+{
+    uint64_t bits = 0;
+    const struct value *row =
+        has_maps(view, tie) ? desk_get(view, realms[tie->realm].map, tie->fan, tie->author, chunk)
+                            : NULL;
+    if (row && row->exists && !readmap_decode_bits(row->texts[0], &bits))
+        view_corrupt(view);
+    return bits;
+}
+
+void cluster_put_readmap(struct view *view, const struct tie *tie, uint32_t chunk,
+                         const struct readmap *map)
+{
+    uint8_t bytes[READMAP_RECORD_MAX];
+    struct value row = {.exists = true, .texts = {{bytes, readmap_encode(map, bytes)}}};
+    desk_put(view, realms[tie->realm].map, tie->fan, tie->author, chunk, map->read ? &row : NULL);
+}
+
+bool cluster_last_read_bits(struct view *view, const struct tie *tie, uint32_t *chunk,
+                            uint64_t *bits)
+{
+    const uint64_t key[ROW_KEYS] = {tie->fan, tie->author};
+    enum kind kind = realms[tie->realm].map;
+    const struct row *last = NULL;
+    if (!has_maps(view, tie))
+        return false;
+    const struct row *row = sheet_from(&desk_view(view)->desk->sheet, kind, key);
+    for (; is_of(row, kind, tie->fan) && row->key[1] == tie->author && row->key[2] < *chunk;
+         row = sheet_next(row))
+        if (!row->is_range && row->value && row->value->exists)
+            last = row;
+    if (!last)
+        return false;
+    if (!readmap_decode_bits(last->value->texts[0], bits)) {
+        view_corrupt(view);
+        return false;
+    }
+    *chunk = (uint32_t)last->key[2];
+    return true;
+}

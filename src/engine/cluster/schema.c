@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Columns of a table stand in the order of kind_forms (rows/kinds.c): keys, numbers, texts. docs/FORMAT.md says what they mean.
+ */
+#include "engine/cluster/schema.h"
+
+#include <stdio.h>
+
+#define ID  "BIGINT UNSIGNED NOT NULL"
+#define END ") ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin"
+
+struct step {
+    const char *what;
+    const char *statements;
+};
+
+/* One is never changed after it was released: another is added. */
+static const struct step steps[] = {
+    {"users, authors and posts",
+     "CREATE TABLE IF NOT EXISTS user (user_id " ID ", version " ID ", following " ID
+     ", liked_posts " ID ", faved_posts " ID ", follow_full_at " ID ", react_full_at " ID
+     ", comment_full_at " ID ", publish_full_at " ID ", history_cleared " ID ", subscriptions " ID
+     ", positions " ID ", reading_cleared " ID ", quiet TINYINT UNSIGNED NOT NULL"
+     ", PRIMARY KEY (user_id)" END ";"
+     "CREATE TABLE IF NOT EXISTS user_counter (user_id " ID
+     ", followers BIGINT NOT NULL, posts BIGINT NOT NULL, likes_received BIGINT NOT NULL"
+     ", favs_received BIGINT NOT NULL, PRIMARY KEY (user_id)" END ";"
+     "CREATE TABLE IF NOT EXISTS profile (user_id " ID
+     ", name TEXT NOT NULL, avatar TEXT NOT NULL, PRIMARY KEY (user_id)" END ";"
+     "CREATE TABLE IF NOT EXISTS author (author_id " ID ", posts INT UNSIGNED NOT NULL"
+     ", deleted INT UNSIGNED NOT NULL, last_id " ID ", PRIMARY KEY (author_id)" END ";"
+     "CREATE TABLE IF NOT EXISTS story (story_id " ID ", scenes INT UNSIGNED NOT NULL"
+     ", deleted INT UNSIGNED NOT NULL, last_id " ID ", PRIMARY KEY (story_id)" END ";"
+     "CREATE TABLE IF NOT EXISTS post (post_id " ID ", author_id " ID
+     ", number INT UNSIGNED NOT NULL, kind TINYINT UNSIGNED NOT NULL, edited " ID ", removed " ID
+     ", position " ID ", title TEXT NOT NULL, excerpt TEXT NOT NULL, PRIMARY KEY (post_id)"
+     ", UNIQUE KEY by_author (author_id, number)" END ";"
+     "CREATE TABLE IF NOT EXISTS post_body (post_id " ID
+     ", body MEDIUMTEXT NOT NULL, PRIMARY KEY (post_id)" END ";"
+     "CREATE TABLE IF NOT EXISTS post_deletion (author_id " ID
+     ", ordinal INT UNSIGNED NOT NULL, number INT UNSIGNED NOT NULL"
+     ", PRIMARY KEY (author_id, ordinal)" END},
+    {"follows and what is read",
+     "CREATE TABLE IF NOT EXISTS following (from_user_id " ID ", to_user_id " ID
+     ", rel_status TINYINT UNSIGNED NOT NULL, rank_id " ID ", pair MEDIUMBLOB NOT NULL"
+     ", PRIMARY KEY (from_user_id, to_user_id)" END ";"
+     "CREATE TABLE IF NOT EXISTS follower (to_user_id " ID ", rank_id " ID ", from_user_id " ID
+     ", PRIMARY KEY (to_user_id, rank_id, from_user_id)" END ";"
+     "CREATE TABLE IF NOT EXISTS read_map (user_id " ID ", author_id " ID
+     ", chunk INT UNSIGNED NOT NULL, map BLOB NOT NULL, PRIMARY KEY (user_id, author_id, chunk)" END
+     ";"
+     "CREATE TABLE IF NOT EXISTS history (user_id " ID ", stamp " ID ", post_id " ID
+     ", PRIMARY KEY (user_id, stamp, post_id)" END ";"
+     "CREATE TABLE IF NOT EXISTS history_cleared (user_id " ID ", PRIMARY KEY (user_id)" END},
+    {"reactions, comments and counts",
+     "CREATE TABLE IF NOT EXISTS reaction (user_id " ID ", target_id " ID
+     ", reaction TINYINT UNSIGNED NOT NULL, target_kind TINYINT UNSIGNED NOT NULL, stamp " ID
+     ", PRIMARY KEY (user_id, target_id, reaction)"
+     ", KEY reactors (target_id, reaction, stamp), KEY reacted (user_id, target_kind, reaction, "
+     "stamp)" END ";"
+     "CREATE TABLE IF NOT EXISTS comment (comment_id " ID ", post_id " ID ", parent_id " ID
+     ", user_id " ID ", status TINYINT UNSIGNED NOT NULL, moderated TINYINT UNSIGNED NOT NULL"
+     ", likes " ID ", downs " ID ", replies " ID ", listed " ID ", list_id " ID ", heat " ID
+     ", PRIMARY KEY (comment_id), KEY hot (list_id, heat, comment_id), KEY list (list_id, "
+     "comment_id)" END ";"
+     "CREATE TABLE IF NOT EXISTS comment_body (comment_id " ID
+     ", body MEDIUMTEXT NOT NULL, PRIMARY KEY (comment_id)" END ";"
+     "CREATE TABLE IF NOT EXISTS content_stats (post_id " ID
+     ", kind TINYINT UNSIGNED NOT NULL, likes " ID ", favs " ID ", comments " ID ", heat " ID
+     ", PRIMARY KEY (post_id), KEY hot (kind, heat, post_id)" END},
+    {"scenes, reading and subscriptions",
+     "CREATE TABLE IF NOT EXISTS scene (scene_id " ID ", story_id " ID
+     ", number INT UNSIGNED NOT NULL, messages INT UNSIGNED NOT NULL, edited " ID ", removed " ID
+     ", position " ID ", title TEXT NOT NULL, PRIMARY KEY (scene_id)"
+     ", UNIQUE KEY by_story (story_id, number)" END ";"
+     "CREATE TABLE IF NOT EXISTS scene_messages (scene_id " ID
+     ", messages LONGBLOB NOT NULL, PRIMARY KEY (scene_id)" END ";"
+     "CREATE TABLE IF NOT EXISTS scene_message_id (scene_id " ID ", message_id " ID
+     ", PRIMARY KEY (scene_id, message_id)" END ";"
+     "CREATE TABLE IF NOT EXISTS scene_deletion (story_id " ID
+     ", ordinal INT UNSIGNED NOT NULL, number INT UNSIGNED NOT NULL"
+     ", PRIMARY KEY (story_id, ordinal)" END ";"
+     "CREATE TABLE IF NOT EXISTS subscription (user_id " ID ", story_id " ID
+     ", status TINYINT UNSIGNED NOT NULL, rank_id " ID ", pair MEDIUMBLOB NOT NULL"
+     ", PRIMARY KEY (user_id, story_id)" END ";"
+     "CREATE TABLE IF NOT EXISTS subscriber (story_id " ID ", rank_id " ID ", user_id " ID
+     ", PRIMARY KEY (story_id, rank_id, user_id)" END ";"
+     "CREATE TABLE IF NOT EXISTS scene_read_map (user_id " ID ", story_id " ID
+     ", chunk INT UNSIGNED NOT NULL, map BLOB NOT NULL, PRIMARY KEY (user_id, story_id, chunk)" END
+     ";"
+     "CREATE TABLE IF NOT EXISTS reading_position (user_id " ID ", story_id " ID ", read_at " ID
+     ", scene_id " ID ", message_id " ID ", entered_at " ID ", erased_at " ID ", first_version " ID
+     ", changed_version " ID ", shown_at " ID ", PRIMARY KEY (user_id, story_id)"
+     ", KEY shown (user_id, shown_at, story_id), KEY changed (user_id, changed_version, "
+     "story_id)" END},
+    {"events, webhooks, idempotency and servers",
+     "CREATE TABLE IF NOT EXISTS news_position (id TINYINT UNSIGNED NOT NULL, position " ID
+     ", PRIMARY KEY (id)" END ";"
+     "INSERT INTO news_position VALUES (1, 0) ON DUPLICATE KEY UPDATE id = id;"
+     "CREATE TABLE IF NOT EXISTS outbox_event (position " ID
+     ", event_type TINYINT UNSIGNED NOT NULL, happened_at BIGINT NOT NULL, actor_id " ID
+     ", target_id " ID ", author_id " ID ", delta BIGINT NOT NULL, post_id " ID
+     ", reaction TINYINT UNSIGNED NOT NULL, PRIMARY KEY (position)" END ";"
+     "CREATE TABLE IF NOT EXISTS webhook (created " ID
+     ", name VARCHAR(255) NOT NULL, record MEDIUMBLOB NOT NULL, PRIMARY KEY (created)"
+     ", UNIQUE KEY by_name (name)" END ";"
+     "CREATE TABLE IF NOT EXISTS idempotency (user_id " ID ", key_high " ID ", key_low " ID
+     ", stamp " ID ", record LONGBLOB NOT NULL, PRIMARY KEY (user_id, key_high, key_low)"
+     ", KEY age (stamp)" END ";"
+     "CREATE TABLE IF NOT EXISTS server (slot TINYINT UNSIGNED NOT NULL, fence " ID
+     ", until_ms BIGINT NOT NULL, seen_at DATETIME(3) NOT NULL, PRIMARY KEY (slot)" END},
+};
+enum { STEPS = sizeof steps / sizeof *steps };
+
+/* How many steps were taken. */
+static enum sql_outcome read_version(struct sql *sql, uint64_t *version)
+{
+    struct buf text;
+    buf_init(&text, 1 << 10);
+    buf_literal(&text, "SELECT COALESCE(MAX(version), 0) FROM schema_version");
+    enum sql_outcome outcome = sql_send(sql, &text);
+    if (!outcome && sql_row(sql))
+        *version = sql_u64(sql, 0);
+    buf_release(&text);
+    return outcome;
+}
+
+static enum sql_outcome take_step(struct sql *sql, unsigned number)
+{
+    struct buf text;
+    buf_init(&text, 1 << 16);
+    buf_text(&text, steps[number].statements);
+    buf_printf(&text,
+               ";INSERT INTO schema_version VALUES (%u) ON DUPLICATE KEY UPDATE version=version",
+               number + 1);
+    enum sql_outcome outcome = sql_run(sql, &text);
+    buf_release(&text);
+    return outcome;
+}
+
+enum sql_outcome schema_upgrade(struct sql *sql, void (*said)(void *ctx, const char *line),
+                                void *ctx)
+{
+    uint64_t version = 0;
+    char line[128];
+    enum sql_outcome outcome = sql_run_text(
+        sql,
+        "CREATE TABLE IF NOT EXISTS schema_version (version INT UNSIGNED NOT NULL, PRIMARY KEY "
+        "(version)) ENGINE=InnoDB");
+    if (!outcome)
+        outcome = read_version(sql, &version);
+    for (; !outcome && version < STEPS; version++) {
+        outcome = take_step(sql, (unsigned)version);
+        snprintf(line, sizeof line, "step %llu of %d: %s", (unsigned long long)version + 1, STEPS,
+                 steps[version].what);
+        if (!outcome && said)
+            said(ctx, line);
+    }
+    return outcome;
+}
+
+enum sql_outcome schema_check(struct sql *sql, bool *fits, bool *newer)
+{
+    uint64_t version = 0;
+    enum sql_outcome outcome = read_version(sql, &version);
+    *fits = !outcome && version == STEPS;
+    *newer = !outcome && version > STEPS;
+    return outcome;
+}
