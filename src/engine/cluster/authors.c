@@ -107,7 +107,8 @@ static bool grow(struct authors *authors, void **array, size_t size, uint32_t n,
     return true;
 }
 
-bool authors_add_post(struct authors *authors, struct author_memory *memory, uint64_t id, uint64_t position)
+bool authors_add_post(struct authors *authors, struct author_memory *memory, uint64_t id,
+                      uint64_t position)
 {
     if (memory->n_ids == memory->ids_room) {
         uint32_t room = memory->ids_room ? memory->ids_room * 2 : 8;
@@ -150,7 +151,8 @@ bool authors_add_deletion(struct authors *authors, struct author_memory *memory,
     return true;
 }
 
-void authors_want(struct authors *authors, struct author_memory *memory, uint32_t ids, uint32_t deleted)
+void authors_want(struct authors *authors, struct author_memory *memory, uint32_t ids,
+                  uint32_t deleted)
 {
     if (memory->wanted_ids < ids)
         memory->wanted_ids = ids;

@@ -89,8 +89,8 @@ static void put_version(struct desk *desk, uint64_t user, uint64_t stamp)
     sheet_put(&desk->sheet, KIND_USER, key, &value);
 }
 
-/* Runs it on what is at hand; false if that is not enough. */
-static bool try_call(struct lane *lane, struct tidings_call *call, size_t index)
+/* Runs it on what is at hand; false if that is not enough. The stamp is kept for the next try. */
+static bool try_call(struct lane *lane, struct tidings_call *call, size_t index, uint64_t *stamp)
 {
     struct desk *desk = &lane->desk;
     struct desk_view own = desk_view_of(lane->cluster, desk, call->op, index);
@@ -101,8 +101,9 @@ static bool try_call(struct lane *lane, struct tidings_call *call, size_t index)
     own.need = plan_of(call->op).need;
     if (!user)
         return false;
-    own.last_id = ids_next(desk->ids, own.view.now_ms, user->numbers[USER_VERSION]);
-    own.view.stamp = own.last_id;
+    if (*stamp <= user->numbers[USER_VERSION])
+        *stamp = ids_next(desk->ids, own.view.now_ms, user->numbers[USER_VERSION]);
+    own.last_id = own.view.stamp = *stamp;
     own.view.now_ms = id_time_ms(own.last_id);
     own.view.news = engine_is_watched(&lane->cluster->engine) ? &desk->news : NULL;
     if (!own.last_id) {
@@ -160,6 +161,7 @@ static void put_locks(struct desk *desk, struct tidings_call **calls, size_t n)
 static enum sql_outcome run_all(struct lane *lane, struct tidings_call **calls, size_t n)
 {
     bool ready[BATCH_MAX] = {false};
+    uint64_t stamps[BATCH_MAX] = {0};
     size_t left = n;
     unsigned statements = 2;
     put_locks(&lane->desk, calls, n);
@@ -171,7 +173,7 @@ static enum sql_outcome run_all(struct lane *lane, struct tidings_call **calls, 
         for (size_t i = 0; i < n; i++) {
             if (ready[i])
                 continue;
-            ready[i] = try_call(lane, calls[i], i);
+            ready[i] = try_call(lane, calls[i], i, &stamps[i]);
             left -= ready[i];
         }
         if (lane->desk.sheet.failed)

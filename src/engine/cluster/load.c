@@ -189,9 +189,10 @@ static bool take(struct desk *desk, const struct plan *plan)
             take_row(desk, plan->kind);
         else if (plan->what == PLAN_IDS)
             fine &= authors_add_post(&desk->authors, plan->memory, sql_u64(desk->sql, 0),
-                                   sql_u64(desk->sql, 1));
+                                     sql_u64(desk->sql, 1));
         else if (plan->what == PLAN_DELETIONS)
-            fine &= authors_add_deletion(&desk->authors, plan->memory, (uint32_t)sql_u64(desk->sql, 0));
+            fine &=
+                authors_add_deletion(&desk->authors, plan->memory, (uint32_t)sql_u64(desk->sql, 0));
     }
     if (plan->what == PLAN_QUESTION)
         question_take(desk, plan->question);

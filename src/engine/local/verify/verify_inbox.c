@@ -5,88 +5,10 @@
  */
 #include <inttypes.h>
 
-#include "engine/inbox/tie.h"
+#include "engine/inbox/audit.h"
 #include "engine/local/verify/verify.h"
 
 /* ---- Pairs against read maps ---------------------------------------------------------------- */
-
-/* The pair's counts, from the read maps and the head alone. */
-static void recount(struct view *view, const struct tie *tie, struct pair *fresh)
-{
-    struct key prefix = key_pair(tie->fan, realm_rows[tie->realm].map, tie->author);
-    struct bytes key, value;
-    fresh->reads_in = fresh->reads_out = fresh->dead_in = fresh->dead_out = 0;
-    fresh->settled = tie->head->n_deleted;
-    bool found = kv_seek(txn_of(view), TABLE_USER, &prefix, &key, &value);
-    for (; found && key_has_prefix(key, &prefix);
-         found = kv_next(txn_of(view), TABLE_USER, &key, &value)) {
-        uint64_t read = 0;
-        if (key.n != (size_t)prefix.n + 4 || !readmap_decode_bits(value, &read)) {
-            view_corrupt(view);
-            return;
-        }
-        uint32_t first = get_u32(key.p + prefix.n) * READMAP_POSTS;
-        uint64_t in = spans_mask(tie->pair.spans, tie->pair.n_spans, first);
-        uint64_t dead = head_deleted_mask(tie->head, first);
-        fresh->reads_in += (uint32_t)__builtin_popcountll(read & in);
-        fresh->reads_out += (uint32_t)__builtin_popcountll(read & ~in);
-        fresh->dead_in += (uint32_t)__builtin_popcountll(read & in & dead);
-        fresh->dead_out += (uint32_t)__builtin_popcountll(read & ~in & dead);
-    }
-}
-
-static uint64_t read_bits_at(struct view *view, const struct tie *tie, uint32_t chunk)
-{
-    struct key key = key_map(tie->fan, realm_rows[tie->realm].map, tie->author, chunk);
-    struct bytes value;
-    uint64_t read = 0;
-    if (kv_get(txn_of(view), TABLE_USER, &key, &value) && !readmap_decode_bits(value, &read))
-        view_corrupt(view);
-    return read;
-}
-
-/* Unread posts counted one by one, 64 at a time. */
-static uint64_t count_unread(struct view *view, const struct tie *tie)
-{
-    uint64_t unread = 0;
-    uint32_t bound = tie->head->n_posts;
-    while ((bound = spans_top(tie->pair.spans, tie->pair.n_spans, bound))) {
-        uint32_t chunk = (bound - 1) / READMAP_POSTS, first = chunk * READMAP_POSTS;
-        uint64_t mask = spans_mask(tie->pair.spans, tie->pair.n_spans, first) &
-                        mask_below(bound - first) & ~head_deleted_mask(tie->head, first);
-        unread += (uint64_t)__builtin_popcountll(mask & ~read_bits_at(view, tie, chunk));
-        bound = first;
-    }
-    return unread;
-}
-
-static bool skips_are_sound(struct view *view, const struct tie *tie)
-{
-    struct skips skips;
-    if (!pair_skips(&tie->pair, &skips))
-        return false;
-    for (size_t i = 0; i < skips.n; i++)
-        for (uint32_t chunk = skips.at[i].start; chunk < skips.at[i].end; chunk++) {
-            uint64_t done = read_bits_at(view, tie, chunk) |
-                            head_deleted_mask(tie->head, chunk * READMAP_POSTS);
-            if (done != ~UINT64_C(0) || chunk >= tie->head->n_posts / READMAP_POSTS)
-                return false;
-        }
-    return true;
-}
-
-static bool spans_are_sound(const struct tie *tie)
-{
-    const struct pair *pair = &tie->pair;
-    for (size_t i = 0; i < pair->n_spans; i++) {
-        const struct span *span = &pair->spans[i];
-        if (span->start > tie->head->n_posts)
-            return false;
-        if (span->end != SPAN_OPEN && span->end > tie->head->n_posts)
-            return false;
-    }
-    return true;
-}
 
 static void check_follower_row(struct check *check, const struct tie *tie)
 {
@@ -116,48 +38,19 @@ static void mend_pair(struct check *check, const struct tie *fresh)
         verify_mend(check, TABLE_USER, &key, value);
 }
 
-/* The tie once more, to be changed; without skips that are not sound. */
-static void copy_tie(const struct tie *tie, bool sound, struct tie *copy)
-{
-    *copy = *tie;
-    copy->skips = NULL;
-    if (!sound)
-        copy->pair.skips = (struct bytes){NULL, 0};
-}
-
-static bool same_counts(const struct pair *a, const struct pair *b)
-{
-    return a->reads_in == b->reads_in && a->reads_out == b->reads_out && a->dead_in == b->dead_in &&
-           a->dead_out == b->dead_out;
-}
-
 static void check_tie(struct check *check, const struct tie *tie)
 {
     struct view *view = check->view;
-    struct tie settled, fresh;
-    if (!spans_are_sound(tie)) {
-        verify_differ(check, "pair %" PRIu64 " and %" PRIu64 ": delivered beyond the last post",
-                      tie->fan, tie->author);
-        return;
-    }
-    bool sound = skips_are_sound(view, tie) && tie->pair.settled <= tie->head->n_deleted;
-    copy_tie(tie, sound, &settled);
-    copy_tie(tie, sound, &fresh);
-    tie_settle(view, &settled);
-    recount(view, tie, &fresh.pair);
+    struct tie fresh;
+    enum audit_verdict verdict = audit_tie(view, tie, &fresh);
     if (view_failed(view))
         return;
-
-    bool same = same_counts(&settled.pair, &fresh.pair);
-    if (!same || !sound || tie->stored != tie_belongs(&fresh)) {
+    if (verdict != AUDIT_FINE)
         verify_differ(check, "pair %" PRIu64 " and %" PRIu64 ": %s", tie->fan, tie->author,
-                      !same ? "counts do not fit what was read" : "stored amiss");
+                      audit_text(verdict));
+    if (verdict == AUDIT_COUNTS || verdict == AUDIT_AMISS)
         mend_pair(check, &fresh);
-    } else if (tie_unread(view, tie) != count_unread(view, tie)) {
-        verify_differ(check, "pair %" PRIu64 " and %" PRIu64 ": unread does not fit its posts",
-                      tie->fan, tie->author);
-    }
-    if (tie->pair.following)
+    if (verdict != AUDIT_BEYOND && tie->pair.following)
         check_follower_row(check, tie);
 }
 
@@ -193,9 +86,9 @@ void verify_readmap(struct check *check, uint64_t reader, struct bytes key, stru
     if (!tie.stored || !pair_has_reads(&tie.pair)) {
         verify_differ(check, "user %" PRIu64 " has read %" PRIu64 ", but no pair says so", reader,
                       author);
-        struct tie fresh;
-        copy_tie(&tie, true, &fresh);
-        recount(view, &tie, &fresh.pair);
+        struct tie fresh = tie;
+        fresh.skips = NULL;
+        audit_recount(view, &tie, &fresh.pair);
         mend_pair(check, &fresh);
     }
     if (map.history)
