@@ -178,6 +178,7 @@ static const struct engine_vtable cluster_vtable = {
     .submit = cluster_submit,
     .finish = cluster_finish,
     .stats = cluster_stats,
+    .verify = cluster_verify,
     .close = cluster_close,
 };
 

@@ -13,6 +13,7 @@
  *     authors.c   authors' heads in memory
  *     ids.c       ids, and server.c the lease of the slot that they need
  *     schema.c    the tables
+ *     verify.c    recomputing what is stored twice
  *     cluster.c   opening, closing, and the engine's table
  */
 #ifndef CLUSTER_CLUSTER_H
@@ -102,6 +103,10 @@ enum tidings_err server_join(struct cluster *cluster, const char **message);
 /* Ids up to that time and some more may be made; false if the slot is lost, or nobody can be asked. */
 bool server_extend(struct cluster *cluster, int64_t time_ms);
 void server_leave(struct cluster *cluster);
+
+/* ---- verify.c ------------------------------------------------------------------------------- */
+
+enum tidings_err cluster_verify(struct engine *engine, struct tidings_verify *verify);
 
 /* ---- lane.c, reader.c ----------------------------------------------------------------------- */
 

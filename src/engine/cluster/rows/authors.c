@@ -17,7 +17,8 @@ struct positioned_head {
 };
 
 /* The first n deletions in the order of their numbers. */
-static const uint32_t *sort_deleted(struct view *view, const struct author_memory *memory, uint32_t n)
+static const uint32_t *sort_deleted(struct view *view, const struct author_memory *memory,
+                                    uint32_t n)
 {
     if (n == memory->n_deleted)
         return memory->sorted;

@@ -123,7 +123,7 @@ enum comment_number {
 enum stats_number { STATS_KIND, STATS_LIKES, STATS_FAVS, STATS_COMMENTS, STATS_HEAT };
 enum counter_number { COUNT_FOLLOWERS, COUNT_POSTS, COUNT_LIKES_RECEIVED, COUNT_FAVS_RECEIVED };
 enum pair_number { PAIR_STATUS, PAIR_RANK };
-enum pair_status { PAIR_OUTSIDE, PAIR_INSIDE, PAIR_FOLLOWING };
+enum pair_status { PAIR_OUTSIDE, PAIR_INSIDE, PAIR_FOLLOWING, PAIR_PAUSED };
 enum reaction_number { REACTION_TARGET, REACTION_STAMP };
 enum reading_number {
     READING_READ_AT,

@@ -43,8 +43,8 @@ void cluster_put_pair(struct view *view, struct tie *tie)
     if (!row.texts[0].p)
         return;
     row.numbers[PAIR_STATUS] = place == TIE_OUTSIDE ? PAIR_OUTSIDE : PAIR_INSIDE;
-    if (tie->pair.following)
-        row.numbers[PAIR_STATUS] = PAIR_FOLLOWING;
+    if (pair_stands(&tie->pair))
+        row.numbers[PAIR_STATUS] = tie->pair.following ? PAIR_FOLLOWING : PAIR_PAUSED;
     row.numbers[PAIR_RANK] = tie_rank(tie);
     desk_put(view, realms[tie->realm].pair, tie->fan, tie->author, 0,
              place == TIE_NOWHERE ? NULL : &row);
