@@ -193,6 +193,8 @@ struct rows {
     uint64_t (*count_old_events)(struct view *view, uint64_t after, uint64_t up_to);
     /* Gives the event its position and time, and keeps it. */
     void (*add_event)(struct view *view, struct tidings_event *event);
+    /* A position that no event of an operation behind this one comes before. */
+    uint64_t (*newest_position)(struct view *view);
     /* Whether an event has, or may have had, that position. */
     bool (*has_position)(struct view *view, uint64_t position);
 

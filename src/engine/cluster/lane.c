@@ -67,6 +67,35 @@ static struct plan plan_of(const struct tidings_op *op)
     return plan;
 }
 
+/*
+ * A list of posts to be marked is refused at the first one that is not there, which all of them seem to be before they are
+ * loaded: so what such a call will ask for is wanted beforehand.
+ */
+static void want_marked(struct desk *desk, const struct tidings_op *op)
+{
+    bool scenes = op->kind == TIDINGS_OP_NOTIFICATIONS_MARK;
+    struct sheet *sheet = &desk->sheet;
+    for (size_t i = 0; i < op->u.mark.n_post_ids; i++) {
+        const uint64_t post_key[ROW_KEYS] = {op->u.mark.post_ids[i]};
+        const struct value *post = sheet_get(sheet, scenes ? KIND_SCENE : KIND_POST, post_key);
+        if (!post || !post->exists)
+            continue;
+        uint64_t author = post->numbers[scenes ? SCENE_STORY : POST_AUTHOR];
+        uint64_t number = post->numbers[scenes ? SCENE_NUMBER : POST_NUMBER];
+        const uint64_t author_key[ROW_KEYS] = {author}, pair_key[ROW_KEYS] = {op->user_id, author};
+        const uint64_t map_key[ROW_KEYS] = {op->user_id, author, number / READMAP_POSTS};
+        sheet_get(sheet, scenes ? KIND_STORY : KIND_AUTHOR, author_key);
+        sheet_get(sheet, scenes ? KIND_SUBSCRIPTION : KIND_FOLLOWING, pair_key);
+        sheet_get(sheet, scenes ? KIND_SCENE_READ_MAP : KIND_READ_MAP, map_key);
+    }
+}
+
+static bool marks(const struct tidings_op *op)
+{
+    return op->kind == TIDINGS_OP_MARK_READ || op->kind == TIDINGS_OP_MARK_UNREAD ||
+           op->kind == TIDINGS_OP_NOTIFICATIONS_MARK;
+}
+
 /* ---- One call ------------------------------------------------------------------------------- */
 
 /* What a try has left behind goes. */
@@ -101,6 +130,8 @@ static bool try_call(struct lane *lane, struct tidings_call *call, size_t index,
     own.need = plan_of(call->op).need;
     if (!user)
         return false;
+    if (marks(call->op))
+        want_marked(desk, call->op);
     if (*stamp <= user->numbers[USER_VERSION])
         *stamp = ids_next(desk->ids, own.view.now_ms, user->numbers[USER_VERSION]);
     own.last_id = own.view.stamp = *stamp;

@@ -96,7 +96,7 @@ static const struct step steps[] = {
     {"events, webhooks, idempotency and servers",
      "CREATE TABLE IF NOT EXISTS news_position (id TINYINT UNSIGNED NOT NULL, position " ID
      ", PRIMARY KEY (id)" END ";"
-     "INSERT INTO news_position VALUES (1, 0) ON DUPLICATE KEY UPDATE id = id;"
+     "INSERT INTO news_position VALUES (1, 1) ON DUPLICATE KEY UPDATE id = id;"
      "CREATE TABLE IF NOT EXISTS outbox_event (position " ID
      ", event_type TINYINT UNSIGNED NOT NULL, happened_at BIGINT NOT NULL, actor_id " ID
      ", target_id " ID ", author_id " ID ", delta BIGINT NOT NULL, post_id " ID

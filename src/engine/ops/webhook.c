@@ -45,8 +45,10 @@ enum tidings_err change_webhook_set(struct view *view, struct reply *reply)
     }
     if (!known && view->rows->get_webhooks(view, &rows) >= view->settings->webhooks_max)
         return TIDINGS_WEBHOOK_LIMIT;
-    if (!known)
-        record.created = record.position = view->stamp;
+    if (!known) {
+        record.created = view->stamp;
+        record.position = view->rows->newest_position(view);
+    }
     record.url = bytes_of(op->u.webhook.url);
     if (op->u.webhook.secret.p)
         record.secret = bytes_of(op->u.webhook.secret);

@@ -645,7 +645,7 @@ static void add_event(struct view *view, struct tidings_event *event)
 
 /* ---- Moments: how far positions have come --------------------------------------------------- */
 
-static uint64_t position(struct view *view)
+static uint64_t newest_position(struct view *view)
 {
     const struct value *row = desk_get(view, KIND_POSITION, 1, 0, 0);
     return row ? row->numbers[0] : 0;
@@ -653,7 +653,7 @@ static uint64_t position(struct view *view)
 
 static bool has_position(struct view *view, uint64_t at)
 {
-    return at <= position(view);
+    return at <= newest_position(view);
 }
 
 static uint64_t oldest_id(const struct view *view, int64_t age_ms)
@@ -670,7 +670,7 @@ static uint64_t version(struct view *view)
 
 static struct tidings_moment moment(struct view *view)
 {
-    return (struct tidings_moment){{position(view) + 1}};
+    return (struct tidings_moment){{newest_position(view) + 1}};
 }
 
 static bool has_been(struct view *view, const struct tidings_moment *at)
@@ -678,7 +678,7 @@ static bool has_been(struct view *view, const struct tidings_moment *at)
     for (int i = 1; i < TIDINGS_MOMENT_PARTS; i++)
         if (at->part[i])
             return false;
-    return at->part[0] && at->part[0] - 1 <= position(view);
+    return at->part[0] && at->part[0] - 1 <= newest_position(view);
 }
 
 /* ---- The table ------------------------------------------------------------------------------ */
@@ -736,6 +736,7 @@ const struct rows cluster_rows = {
     .get_events = cluster_get_events,
     .count_old_events = cluster_count_old_events,
     .add_event = add_event,
+    .newest_position = newest_position,
     .has_position = has_position,
     .next_id = next_id,
     .oldest_id = oldest_id,

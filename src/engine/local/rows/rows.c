@@ -250,6 +250,11 @@ static void add_event(struct view *view, struct tidings_event *event)
     event->happened_at = id_time_ms(local->last_id);
 }
 
+static uint64_t newest_position(struct view *view)
+{
+    return view->stamp;
+}
+
 static bool has_position(struct view *view, uint64_t position)
 {
     return position <= local_of(view)->before;
@@ -343,6 +348,7 @@ const struct rows local_rows = {
     .get_events = get_events,
     .count_old_events = count_old_events,
     .add_event = add_event,
+    .newest_position = newest_position,
     .has_position = has_position,
     .next_id = next_id,
     .oldest_id = oldest_id,
