@@ -1004,7 +1004,8 @@ struct tidings_call {
  * Opens the data directory for this process alone, or the database together with others; starts the engine's threads. Any
  * number of engines may be open in a process, each local one on its own directory. On failure *message, if wanted, is a
  * text with the detail that stays until the thread opens again; for INVALID the name of the setting out of range,
- * "engine", or "dir" or "mysql" if the engine needs it and it is missing.
+ * "engine", or "dir" or "mysql" if the engine needs it and it is missing; for a `mysql` that is no such URL what is wrong
+ * with it.
  *
  * It belongs to the process that opened it. In a child made by fork every call answers CLOSED, and closing only lets go of
  * it: what the parent has under way goes on there. A child that wants an engine opens one after the parent has closed its
@@ -1053,6 +1054,15 @@ TIDINGS_API void tidings_unwatch(struct tidings *engine, struct tidings_watcher 
  * returns, nothing may be submitted or finished any more, nor be about to be. NULL is fine.
  */
 TIDINGS_API void tidings_close(struct tidings *engine);
+
+/*
+ * Bytes that were made at random once, when the tables were, and are the same for all who have the same database open: for
+ * what one server gives out and another must understand. UNSUPPORTED on the local engine: whoever owns the directory can
+ * keep such bytes in a file. Thread-safe.
+ */
+enum { TIDINGS_SECRET_BYTES = 32 };
+TIDINGS_API enum tidings_err tidings_secret(struct tidings *engine,
+                                            uint8_t secret[TIDINGS_SECRET_BYTES]);
 
 enum { TIDINGS_STATS_BUCKETS = 24 };
 

@@ -2,27 +2,29 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "cli/cli.h"
-#include "tidings.h"
+#include "cli/where.h"
 
 struct backup_args {
-    const char *data, *dest;
+    struct where where;
+    const char *dest;
 };
 
 static const struct cli_option options[] = {
-    {"data", OPTION_TEXT, "DIR", offsetof(struct backup_args, data), .required = true,
-     .help = "the data directory"},
+    WHERE_OPTIONS(struct backup_args, where, "the data directory"),
 };
 
 static int run(int argc, char **argv)
 {
     struct backup_args args;
     int code = options_start(&command_backup, &args, argc, argv);
+    if (code == OPTIONS_READ)
+        code = where_check(&command_backup, &args.where,
+                           "use mariadb-backup, or mysqldump --single-transaction");
     if (code != OPTIONS_READ)
         return code;
     struct tidings_backup backup = {.dest = args.dest, .progress = progress_in_bytes()};
     const char *message;
-    if (tidings_backup_dir(args.data, &backup, &message)) {
+    if (tidings_backup_dir(args.where.data, &backup, &message)) {
         fprintf(stderr, "tidings: %s\n", message);
         return EXIT_BROKEN;
     }

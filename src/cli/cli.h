@@ -19,6 +19,7 @@ extern const struct cli_command command_verify;
 extern const struct cli_command command_backup;
 extern const struct cli_command command_restore;
 extern const struct cli_command command_log;
+extern const struct cli_command command_cluster;
 extern const struct cli_command command_bench_engine;
 extern const struct cli_command command_help;
 extern const struct cli_command command_version;

@@ -58,11 +58,11 @@ static void print_commands(FILE *to, bool flags_too)
 /* "commit|second", "[0|1]" */
 static void print_choices(FILE *to, const char *value)
 {
-    fputs(" _tidings_words '", to);
+    fputs("_tidings_words '", to);
     for (; *value; value++)
         if (*value != '[' && *value != ']')
             fputc(*value == '|' ? ' ' : *value, to);
-    fputs("';", to);
+    fputc('\'', to);
 }
 
 static void print_value(FILE *to, const struct cli_command *command,
@@ -73,10 +73,13 @@ static void print_value(FILE *to, const struct cli_command *command,
     if (!*value)
         return;
     fprintf(to, "    %s:%s)", command->name, option_flag(option, flag));
-    if (action)
+    if (action) {
         fprintf(to, " _tidings_files %s;", action);
-    else if (strchr(value, '|'))
+    } else if (strchr(value, '|')) {
+        fputc(' ', to);
         print_choices(to, value);
+        fputc(';', to);
+    }
     fputs(" return ;;\n", to);
 }
 
@@ -88,6 +91,8 @@ static void print_operand(FILE *to, const struct cli_command *command)
     fprintf(to, "    %s:[!-]* | %s:) ", command->name, command->name);
     if (action)
         fprintf(to, "_tidings_files %s", action);
+    else if (command->operand_words)
+        print_choices(to, command->operand_words);
     else
         print_commands(to, false);
     fputs(" ;;\n", to);

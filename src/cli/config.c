@@ -22,9 +22,11 @@ enum { NAME_MAX_BYTES = 64 };
 static const struct cli_option options[] = {
     TEXT(config, "FILE", NULL, "a file with settings")
     {"dev", OPTION_FLAG, NULL, AT(dev), .help = "for trying things out, as above"},
-    {"engine", OPTION_WORD, "local", AT(engine_name), .text = "local",
-     .help = "what holds the data: local is one directory on this machine"},
-    TEXT(data, "DIR", NULL, "the data directory")
+    {"engine", OPTION_WORD, ENGINES, AT(where.engine), .text = "local",
+     .help = "what holds the data: local is one directory on this machine, cluster a database of "
+             "MySQL or MariaDB that any number of servers share"},
+    {"data", OPTION_TEXT, "DIR", AT(where.data), .help = "the data directory of the local engine"},
+    {"mysql", OPTION_TEXT, "URL", AT(where.mysql), .help = MYSQL_HELP},
     TEXT(listen, "HOST:PORT", "127.0.0.1:8080", "address to listen on")
     {"durability", OPTION_WORD, "commit|second", AT(durability), .text = "commit",
      .help = "commit: a change is synced before it is acknowledged; second: once a second"},
@@ -57,18 +59,24 @@ static const struct cli_option options[] = {
 const struct cli_command command_serve = {
     .name = "serve",
     .summary = "serve the HTTP API",
-    .usage = "--data DIR [--listen HOST:PORT] [--config FILE] [OPTIONS]\n--dev [OPTIONS]",
+    .usage = "--data DIR [--listen HOST:PORT] [--config FILE] [OPTIONS]\n"
+             "--engine cluster --mysql URL [--listen HOST:PORT] [--config FILE] [OPTIONS]\n"
+             "--dev [OPTIONS]",
     .about =
         "Serves the HTTP API. Keys for tokens come from TIDINGS_JWT_SECRET (at least 32 bytes; "
-        "several, one a line) or from the file that TIDINGS_JWT_KEYS_FILE names.\n\n"
+        "several, one a line) or from the file that TIDINGS_JWT_KEYS_FILE names; the password of "
+        "the "
+        "cluster's database from TIDINGS_MYSQL_PASSWORD or the first line of the file that "
+        "TIDINGS_MYSQL_PASSWORD_FILE names.\n\n"
         "--dev makes its own secret, fills an empty data directory with a demo community, a new "
         "one if none is given, and listens on loopback only. Requests are not logged unless "
         "--access-log is given, backups go to a directory in the data directory, and webhooks may "
         "call this machine.\n\n"
         "Every setting is a flag, a variable (--follow-burst is TIDINGS_FOLLOW_BURST) and a line "
         "of the file (follow_burst = 100), in this order.",
-    .exits = "0 stopped when told to; 2 usage: a flag, a variable or a line of the file is wrong; "
-             "3 cannot work: no keys, the directory in use or damaged, the port taken.",
+    .exits =
+        "0 stopped when told to; 2 usage: a flag, a variable or a line of the file is wrong; "
+        "3 cannot work: no keys, the directory in use or damaged, no database, the port taken.",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .run = serve_run,

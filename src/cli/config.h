@@ -7,6 +7,7 @@
 #ifndef CLI_CONFIG_H
 #define CLI_CONFIG_H
 
+#include "cli/where.h"
 #include "http/http.h"
 #include "tidings.h"
 
@@ -27,8 +28,7 @@ struct config {
     char *copies[16]; /* texts from the file; see config_release */
     size_t n_copies;
     const char *config;
-    const char *engine_name;
-    const char *data;
+    struct where where;
     const char *listen;
     const char *jwt_keys_file;
     const char *durability;

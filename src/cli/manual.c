@@ -111,6 +111,8 @@ static const struct {
     {"TIDINGS_JWT_SECRET", "secrets that tokens are signed with, one a line, each of at least 32 "
                            "bytes"},
     {"TIDINGS_JWT_KEYS_FILE", "a JSON file with the keys of tokens"},
+    {"TIDINGS_MYSQL_PASSWORD", "the password of the cluster's database"},
+    {"TIDINGS_MYSQL_PASSWORD_FILE", "a file whose first line is that password"},
     {"TIDINGS_...", "every setting of `tidings serve`, in capitals"},
 };
 

@@ -262,6 +262,9 @@ static int read_operand(struct reading *reading)
     const char *text = reading->argv[reading->at];
     if (!reading->command->operand || reading->operand)
         return options_wrong(reading->command, "%s is not a flag", text);
+    const char *words = reading->command->operand_words;
+    if (words && !is_word(words, text))
+        return options_wrong(reading->command, "%s is not one of: %s", text, words);
     reading->operand = text;
     set_text((char *)reading->args + reading->command->operand_at, text);
     return OPTIONS_READ;

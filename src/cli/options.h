@@ -42,8 +42,9 @@ struct cli_command {
     const char *exits;
     const struct cli_option *options;
     size_t n_options;
-    const char *operand; /* NULL: takes none; in brackets: may be left out */
-    size_t operand_at;   /* where it goes, a const char * */
+    const char *operand;       /* NULL: takes none; in brackets: may be left out */
+    const char *operand_words; /* one of these, as in the `value` of a word; NULL: any */
+    size_t operand_at;         /* where it goes, a const char * */
     int (*run)(int argc, char **argv);
 };
 

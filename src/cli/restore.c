@@ -6,8 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/cli.h"
-#include "tidings.h"
+#include "cli/where.h"
 
 const char *time_text(int64_t time_ms, char text[TIME_BYTES])
 {
@@ -48,14 +47,18 @@ static bool parse_time(const char *text, void *to)
     return time_ms > 0;
 }
 
+struct restore_args {
+    struct where where;
+    struct tidings_restore restore;
+};
+
 static const struct cli_option options[] = {
-    {"data", OPTION_TEXT, "DIR", offsetof(struct tidings_restore, dir), .required = true,
-     .help = "the directory to make: new or empty"},
-    {"until", OPTION_PARSED, "TIME", offsetof(struct tidings_restore, until_ms),
+    WHERE_OPTIONS(struct restore_args, where, "the directory to make: new or empty"),
+    {"until", OPTION_PARSED, "TIME", offsetof(struct restore_args, restore.until_ms),
      .parse = parse_time, .must = "milliseconds since 1970, or of the form 2026-11-15T12:00:00Z",
      .help = "as it was at that moment: milliseconds since 1970, or 2026-11-15T12:00:00Z, with a "
              "fraction of the second if need be; without: everything there is"},
-    {"salvage", OPTION_FLAG, NULL, offsetof(struct tidings_restore, salvage),
+    {"salvage", OPTION_FLAG, NULL, offsetof(struct restore_args, restore.salvage),
      .help = "if the log is damaged or its end is missing, take what there is"},
 };
 
@@ -78,9 +81,15 @@ static int restore_now(struct tidings_restore *restore)
 
 static int run(int argc, char **argv)
 {
-    struct tidings_restore restore = {0};
-    int code = options_start(&command_restore, &restore, argc, argv);
-    return code == OPTIONS_READ ? restore_now(&restore) : code;
+    struct restore_args args = {0};
+    int code = options_start(&command_restore, &args, argc, argv);
+    if (code == OPTIONS_READ)
+        code = where_check(&command_restore, &args.where,
+                           "use mariadb-backup, or the mysql client with what mysqldump wrote");
+    if (code != OPTIONS_READ)
+        return code;
+    args.restore.dir = args.where.data;
+    return restore_now(&args.restore);
 }
 
 const struct cli_command command_restore = {
@@ -93,6 +102,6 @@ const struct cli_command command_restore = {
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .operand = "SRC",
-    .operand_at = offsetof(struct tidings_restore, from),
+    .operand_at = offsetof(struct restore_args, restore.from),
     .run = run,
 };

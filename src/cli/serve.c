@@ -22,7 +22,7 @@
 #include "cli/demo.h"
 #include "push/push.h"
 
-enum { SECRET_BYTES = 32, PATH_BYTES = 4096 };
+enum { SECRET_BYTES = TIDINGS_SECRET_BYTES, PATH_BYTES = 4096 };
 
 /* What tells whether a file has been written or replaced; all zeros if it is not there. */
 struct keys_stamp {
@@ -33,6 +33,7 @@ struct keys_stamp {
 
 struct server {
     struct config config;
+    struct password password; /* of the cluster's database */
     struct tidings *tidings;
     struct keyring *keys;
     struct api *api;
@@ -109,14 +110,10 @@ static bool make_dev_secret(struct server *server)
     return true;
 }
 
-/*
- * Cursors must outlive a restart, and the rotation of token keys: their secret is a file of its own
- * in the data directory.
- */
-static bool load_seal_secret(struct server *server)
+static bool load_seal_file(struct server *server)
 {
     char path[PATH_BYTES];
-    snprintf(path, sizeof path, "%s/seal.key", server->config.data);
+    snprintf(path, sizeof path, "%s/seal.key", server->config.where.data);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd >= 0) {
         ssize_t n = read(fd, server->seal_secret, SECRET_BYTES);
@@ -138,6 +135,25 @@ static bool load_seal_secret(struct server *server)
     if (!ok)
         log_message(LOG_ERROR, "%s cannot be written: %s", path, strerror(errno));
     return ok;
+}
+
+static bool in_cluster(const struct server *server)
+{
+    return where_is_cluster(server->config.where.engine);
+}
+
+/*
+ * Cursors must outlive a restart, and the rotation of token keys, and every server of a cluster must understand them: their
+ * secret is the database's, or a file of its own in the data directory.
+ */
+static bool load_seal_secret(struct server *server)
+{
+    if (!in_cluster(server))
+        return load_seal_file(server);
+    enum tidings_err err = tidings_secret(server->tidings, server->seal_secret);
+    if (err)
+        log_message(LOG_ERROR, "the secret of cursors: %s", tidings_err_text(err));
+    return !err;
 }
 
 /* ---- Starting ------------------------------------------------------------------------------- */
@@ -167,13 +183,13 @@ static void log_clock(void *ctx, int64_t by_ms, bool stopped)
     log_end(&line);
 }
 
-static bool open_engine(struct server *server)
+/* EXIT_FINE, or the code to exit with. */
+static int open_engine(struct server *server)
 {
     struct tidings_options options;
     const char *message;
     tidings_options_init(&options);
-    options.engine = server->config.engine_name;
-    options.dir = server->config.data;
+    where_put(&server->config.where, &server->password, &options);
     options.settings = server->config.engine;
     options.progress = progress_in_bytes();
     if (!strcmp(server->config.durability, "second"))
@@ -181,9 +197,10 @@ static bool open_engine(struct server *server)
     options.fault = log_fault;
     options.clock_jumped = log_clock;
     enum tidings_err err = tidings_open(&options, &server->tidings, &message);
-    if (err)
-        log_message(LOG_ERROR, "%s: %s", server->config.data, message);
-    return !err;
+    if (!err)
+        return EXIT_FINE;
+    log_message(LOG_ERROR, "%s: %s", options.dir ? options.dir : "mysql", message);
+    return err == TIDINGS_INVALID ? EXIT_USAGE : EXIT_BROKEN;
 }
 
 /* EXIT_FINE, or the code to exit with. */
@@ -266,8 +283,8 @@ static bool make_api(struct server *server)
 static bool make_demo(struct server *server)
 {
     struct config *config = &server->config;
-    if (!config->backup_dir) {
-        snprintf(server->dev_backups, PATH_BYTES, "%s/backups", config->data);
+    if (!config->backup_dir && !in_cluster(server)) {
+        snprintf(server->dev_backups, PATH_BYTES, "%s/backups", config->where.data);
         config->backup_dir = server->dev_backups;
         if (mkdir(config->backup_dir, 0700) != 0 && errno != EEXIST) {
             log_message(LOG_ERROR, "%s: %s", config->backup_dir, strerror(errno));
@@ -286,8 +303,13 @@ static int start(struct server *server)
     server->keys_stamp = stamp_of(server->config.jwt_keys_file);
     struct keys *keys = load_keys(server);
     server->keys = keys ? keyring_new(keys) : NULL;
-    if (!server->keys || !open_engine(server) || !load_seal_secret(server) ||
-        (dev && !make_demo(server)) || !make_api(server) || !start_push(server))
+    if (!server->keys)
+        return EXIT_BROKEN;
+    int code = open_engine(server);
+    if (code != EXIT_FINE)
+        return code;
+    if (!load_seal_secret(server) || (dev && !make_demo(server)) || !make_api(server) ||
+        !start_push(server))
         return EXIT_BROKEN;
     return start_http(server);
 }
@@ -311,7 +333,8 @@ static void stop(struct server *server)
 
 static void print_dev_settings(const struct config *config)
 {
-    printf("Backups go to %s.\n", config->backup_dir);
+    if (config->backup_dir)
+        printf("Backups go to %s.\n", config->backup_dir);
     printf("Webhooks may call https, and by plain http: %s.\n", config->webhook_allow);
     if (!config->access_log)
         puts("Requests are not logged; --access-log logs them.");
@@ -371,34 +394,37 @@ static void wait_for_stop(struct server *server, const sigset_t *set)
     log_message(LOG_INFO, "stopping");
 }
 
-static bool complete_config(struct config *config, char *dev_dir)
+/* OPTIONS_READ, or the code to exit with. */
+static int complete_config(struct config *config, char *dev_dir)
 {
+    struct where *where = &config->where;
     if (config->threads == 0) {
         long cores = sysconf(_SC_NPROCESSORS_ONLN);
         config->threads = cores > 0 ? (uint64_t)cores : 1;
     }
     if (config->dev && !is_loopback(config->listen)) {
         fprintf(stderr, "tidings: --dev listens on loopback only\n");
-        return false;
+        return EXIT_USAGE;
     }
-    if (config->dev && !config->data) {
-        config->data = mkdtemp(dev_dir);
-        if (config->data)
-            printf("Data is in %s and stays there.\n", config->data);
+    if (config->dev && !where->data && !where_is_cluster(where->engine)) {
+        where->data = mkdtemp(dev_dir);
+        if (where->data)
+            printf("Data is in %s and stays there.\n", where->data);
     }
-    if (!config->data)
-        options_wrong(&command_serve, "--data is missing");
-    return config->data != NULL;
+    return where_check(&command_serve, where, NULL);
 }
 
 static int serve(struct server *server)
 {
     char dev_dir[] = "/tmp/tidings-dev-XXXXXX";
     sigset_t set;
-    if (!make_rules(server) || !complete_config(&server->config, dev_dir))
-        return EXIT_USAGE;
+    int code = make_rules(server) ? complete_config(&server->config, dev_dir) : EXIT_USAGE;
+    if (code == OPTIONS_READ)
+        code = password_read(&server->password);
+    if (code != OPTIONS_READ)
+        return code;
     block_signals(&set);
-    int code = start(server);
+    code = start(server);
     if (code == EXIT_FINE) {
         log_message(LOG_INFO, "listening on port %u with %u threads",
                     http_server_port(server->http), (unsigned)server->config.threads);

@@ -3,20 +3,18 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
-#include "tidings.h"
+#include "cli/where.h"
 
 enum { PATH_BYTES = 4096 };
 
 struct verify_args {
-    const char *data;
+    struct where where;
     bool deep;
     bool repair;
 };
 
 static const struct cli_option options[] = {
-    {"data", OPTION_TEXT, "DIR", offsetof(struct verify_args, data), .required = true,
-     .help = "the data directory; no server may be using it"},
+    WHERE_OPTIONS(struct verify_args, where, "the data directory; no server may be using it"),
     {"deep", OPTION_FLAG, NULL, offsetof(struct verify_args, deep),
      .help = "first compare data.mdb with one made anew from base image and log"},
     {"repair", OPTION_FLAG, NULL, offsetof(struct verify_args, repair),
@@ -38,7 +36,7 @@ static enum tidings_err look(struct tidings_options *how, struct tidings_verify 
     enum tidings_err err = tidings_open(how, tidings, &message);
     bool may_replace = verify->deep && verify->repair && !how->remake;
     if (err && !(err == TIDINGS_CORRUPT && may_replace)) {
-        fprintf(stderr, "tidings: %s: %s\n", how->dir, message);
+        where_failed(how, err, message);
         return err;
     }
     bool spoiled = err != TIDINGS_OK;
@@ -60,7 +58,7 @@ static int look_twice(struct tidings_options *how, struct tidings_verify *verify
     struct tidings *tidings = NULL;
     enum tidings_err err = look(how, verify, &tidings);
     if (!tidings)
-        return EXIT_BROKEN;
+        return err == TIDINGS_INVALID ? EXIT_USAGE : EXIT_BROKEN;
     uint64_t left = verify->differences;
     if (!err && verify->repaired) {
         /* What was mended must now be right: look again. */
@@ -79,23 +77,36 @@ static int look_twice(struct tidings_options *how, struct tidings_verify *verify
     return left ? EXIT_FOUND : EXIT_FINE;
 }
 
+static bool is_data_directory(const char *dir)
+{
+    char file[PATH_BYTES];
+    snprintf(file, sizeof file, "%s/state", dir);
+    if (!access(file, F_OK))
+        return true;
+    fprintf(stderr, "tidings: %s: there is no data there\n", dir);
+    return false;
+}
+
 static int run(int argc, char **argv)
 {
     struct verify_args args;
+    struct password password;
     int code = options_start(&command_verify, &args, argc, argv);
+    if (code == OPTIONS_READ)
+        code =
+            where_check(&command_verify, &args.where,
+                        args.deep ? "leave --deep out: the server checks its files itself" : NULL);
+    if (code == OPTIONS_READ)
+        code = password_read(&password);
     if (code != OPTIONS_READ)
         return code;
-    char file[PATH_BYTES];
-    snprintf(file, sizeof file, "%s/state", args.data);
-    if (access(file, F_OK)) {
-        fprintf(stderr, "tidings: %s: there is no data there\n", args.data);
-        return EXIT_BROKEN;
-    }
     struct tidings_options how;
     struct tidings_verify verify = {
         .report = stdout, .deep = args.deep, .repair = args.repair, .progress = progress_in_rows()};
     tidings_options_init(&how);
-    how.dir = args.data;
+    where_put(&args.where, &password, &how);
+    if (how.dir && !is_data_directory(how.dir))
+        return EXIT_BROKEN;
     how.as_stored = true;
     how.rebuild = args.repair && !args.deep;
     how.fault = tell_fault;
@@ -105,7 +116,7 @@ static int run(int argc, char **argv)
 const struct cli_command command_verify = {
     .name = "verify",
     .summary = "recompute every stored count and index of a data directory",
-    .usage = "--data DIR [--deep] [--repair]",
+    .usage = "--data DIR [--deep] [--repair]\n--engine cluster --mysql URL [--repair]",
     .about = "Recomputes every stored count from what it was counted from and checks every index "
              "against its table, in both directions. Prints a line for every difference.",
     .exits =

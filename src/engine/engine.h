@@ -38,6 +38,9 @@ struct engine_vtable {
     enum tidings_err (*backup)(struct engine *engine, struct tidings_backup *backup,
                                const char **message);
 
+    /* See tidings_secret. NULL: the engine does not do that. */
+    enum tidings_err (*secret)(struct engine *engine, uint8_t secret[TIDINGS_SECRET_BYTES]);
+
     /* Completes what was submitted and frees everything. */
     void (*close)(struct engine *engine);
 };

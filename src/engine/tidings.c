@@ -254,6 +254,14 @@ enum tidings_err tidings_backup(struct tidings *tidings, struct tidings_backup *
     return err;
 }
 
+enum tidings_err tidings_secret(struct tidings *tidings, uint8_t secret[TIDINGS_SECRET_BYTES])
+{
+    const struct engine_vtable *vtable = tidings->engine->vtable;
+    if (!is_ours(tidings))
+        return TIDINGS_CLOSED;
+    return vtable->secret ? vtable->secret(tidings->engine, secret) : TIDINGS_UNSUPPORTED;
+}
+
 void tidings_watch(struct tidings *tidings, struct tidings_watcher *watcher)
 {
     struct watchers *watchers = &tidings->engine->watchers;

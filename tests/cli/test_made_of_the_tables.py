@@ -105,3 +105,4 @@ def test_values_are_offered_where_they_are_known(script, tmp_path):
     assert offered(script, "serve", "--durability", "=") == ["commit", "second"]
     assert offered(script, "backup", "a", cwd=tmp_path) == ["a dir"]
     assert offered(script, "restore", "", cwd=tmp_path) == ["a dir"]
+    assert offered(script, "cluster", "") == ["init"]

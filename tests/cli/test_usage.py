@@ -85,6 +85,21 @@ def test_an_unknown_option(command, typed, meant):
     (["serve", "--data", "x", "--durability", "never"], "durability must be commit or second"),
     (["serve", "--data", "x", "--access-log", "2"], "access_log must be a number from 0 to 1"),
     (["serve", "--data", "x", "--webhook-allow", "10.0.0.0/33"], "webhook_allow: it must be hosts"),
+    (["serve", "--data", "x", "--engine", "steam"], "engine must be local or cluster"),
+    (["serve", "--data", "x", "--engine", "cluster"], "--mysql is missing"),
+    (["serve", "--engine", "cluster", "--dev"], "--mysql is missing"),
+    (["serve", "--mysql", "mysql://u@h/d"], "--data is missing"),
+    (["serve", "--engine", "cluster", "--mysql", "h/d"], "mysql: it must begin with mysql://"),
+    (["verify", "--engine", "cluster"], "--mysql is missing"),
+    (["verify", "--engine", "cluster", "--mysql", "mysql://u@h:x/d"], "mysql: the port must be"),
+    (["verify", "--engine", "cluster", "--mysql", "mysql://u@h/d", "--deep"], "leave --deep out"),
+    (["backup", "x", "--engine", "cluster", "--mysql", "mysql://u@h/d"], "use mariadb-backup, or mysqldump"),
+    (["restore", "x", "--engine", "cluster"], "use mariadb-backup, or the mysql client"),
+    (["log", "--engine", "cluster"], "use mariadb-binlog"),
+    (["cluster"], "ACTION is missing"),
+    (["cluster", "destroy", "--mysql", "mysql://u@h/d"], "destroy is not one of: init"),
+    (["cluster", "init"], "--mysql is missing"),
+    (["cluster", "init", "--mysql", "mysql://h/d"], "mysql: it must name the user"),
 ])
 def test_wrong_usage_exits_2_and_says_what_is_wrong(tmp_path, monkeypatch, arguments, says):
     monkeypatch.chdir(tmp_path)
@@ -111,3 +126,43 @@ def test_a_name_is_the_same_with_dashes_and_underscores():
     assert "in_flight must be" in tidings("bench-engine", "--in_flight=0").stderr
     assert "in_flight must be" in tidings("bench-engine", "--in-flight=0").stderr
     assert "--in-flight" in options("bench-engine")
+
+
+URL = "mysql://tidings@127.0.0.1:1/tidings"
+COMMANDS = [["serve", "--engine", "cluster"], ["verify", "--engine", "cluster"], ["cluster", "init"]]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_password_in_the_url_is_refused_and_not_repeated(command):
+    done = tidings(*command, "--mysql", "mysql://tidings:s3cr3t@127.0.0.1:1/tidings", TIDINGS_JWT_SECRET=SECRET)
+    assert done.returncode == 2 and "TIDINGS_MYSQL_PASSWORD_FILE" in done.stderr, done
+    assert "s3cr3t" not in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_database_may_be_named_by_a_variable(command):
+    done = tidings(*command, TIDINGS_JWT_SECRET=SECRET, TIDINGS_MYSQL="nonsense")
+    assert done.returncode == 2 and "mysql: it must begin with mysql://" in done.stderr, done
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_password_comes_from_one_place(tmp_path, command):
+    def run(**variables):
+        return tidings(*command, "--mysql", URL, TIDINGS_JWT_SECRET=SECRET, **variables)
+
+    file = tmp_path / "password"
+    file.write_text("s3cr3t\n")
+    done = run(TIDINGS_MYSQL_PASSWORD="s3cr3t", TIDINGS_MYSQL_PASSWORD_FILE=str(file))
+    assert done.returncode == 2 and "TIDINGS_MYSQL_PASSWORD_FILE is, too" in done.stderr and "s3cr3t" not in done.stderr
+    done = run(TIDINGS_MYSQL_PASSWORD="x" * 1025)
+    assert done.returncode == 2 and "at most 1024 bytes" in done.stderr, done
+    done = run(TIDINGS_MYSQL_PASSWORD_FILE=str(tmp_path / "none"))
+    assert done.returncode == 3 and "TIDINGS_MYSQL_PASSWORD_FILE: No such file" in done.stderr, done
+    for text in ("", "\n", "x" * 1025 + "\n"):
+        file.write_text(text)
+        done = run(TIDINGS_MYSQL_PASSWORD_FILE=str(file))
+        assert done.returncode == 3 and "1 to 1024 bytes" in done.stderr, done
+    for text in ("x\n", "x" * 1024, "x" * 1024 + "\r\n", "x\nanother line\n"):
+        file.write_text(text)
+        done = run(TIDINGS_MYSQL_PASSWORD_FILE=str(file))
+        assert done.returncode == 3 and "mysql: " in done.stderr, "it got as far as the database, where nobody is"

@@ -205,6 +205,25 @@ static void the_engine_is_closed_to_a_child(void **state)
     assert_verifies();
 }
 
+static void who_shares_the_data_shares_a_secret(void **state)
+{
+    (void)state;
+    static const uint8_t none[TIDINGS_SECRET_BYTES];
+    uint8_t secret[TIDINGS_SECRET_BYTES] = {0}, again[TIDINGS_SECRET_BYTES] = {0};
+    open_engine();
+    enum tidings_err err = tidings_secret(engine, secret);
+    if (engine_is_local()) {
+        assert_int_equal(err, TIDINGS_UNSUPPORTED);
+        assert_memory_equal(secret, none, sizeof none);
+        return;
+    }
+    assert_int_equal(err, TIDINGS_OK);
+    assert_memory_not_equal(secret, none, sizeof none);
+    reopen_engine();
+    assert_int_equal(tidings_secret(engine, again), TIDINGS_OK);
+    assert_memory_equal(secret, again, sizeof secret);
+}
+
 static void a_bad_argument_is_named_and_costs_nothing(void **state)
 {
     (void)state;
@@ -273,6 +292,7 @@ int main(void)
         OPENED(closing_while_calls_are_under_way),
         OPENED(the_engine_is_closed_to_a_child),
         OPENED(a_full_queue_is_busy_and_says_so_at_once),
+        CLOSED(who_shares_the_data_shares_a_secret),
         OPENED(a_bad_argument_is_named_and_costs_nothing),
         OPENED(one_reader_is_enough),
         CLOSED(words_exist_for_every_error_and_event),

@@ -39,12 +39,19 @@ static enum tidings_err open_cluster(const struct tidings_options *options, stru
                                      const char **message)
 {
     char url[URL_BYTES];
+    const char *why = NULL;
     struct tidings_options in_cluster = *options;
     database_url(options->dir, url);
     in_cluster.engine = "cluster";
     in_cluster.mysql = url;
-    enum tidings_err err = tidings_cluster_init(&in_cluster, NULL, NULL, message);
-    return err ? err : tidings_open(&in_cluster, engine, message);
+    enum tidings_err err = tidings_cluster_init(&in_cluster, NULL, NULL, &why);
+    if (!err)
+        err = tidings_open(&in_cluster, engine, &why);
+    if (err)
+        fprintf(stderr, "%s: %s: %s\n", url, tidings_err_code(err), why);
+    if (err && message)
+        *message = why;
+    return err;
 }
 
 static const struct chosen {

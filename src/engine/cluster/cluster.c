@@ -82,7 +82,8 @@ void desk_release(struct desk *desk)
 struct desk_view desk_view_of(struct cluster *cluster, struct desk *desk,
                               const struct tidings_op *op, size_t call)
 {
-    int64_t now_ms = cluster_now(cluster, op);
+    int64_t now_ms = cluster_now(cluster, op), last_ms = ids_last_ms(&cluster->ids);
+    now_ms = now_ms > last_ms ? now_ms : last_ms;
     return (struct desk_view){
         .view = {.rows = &cluster_rows,
                  .settings = &cluster->settings,
@@ -134,6 +135,13 @@ static void cluster_stats(struct engine *engine, struct tidings_stats *stats)
     }
 }
 
+static enum tidings_err cluster_secret(struct engine *engine, uint8_t secret[TIDINGS_SECRET_BYTES])
+{
+    struct cluster *cluster = (struct cluster *)engine;
+    memcpy(secret, cluster->secret, TIDINGS_SECRET_BYTES);
+    return TIDINGS_OK;
+}
+
 /* ---- Life ----------------------------------------------------------------------------------- */
 
 static void release(struct cluster *cluster)
@@ -179,6 +187,7 @@ static const struct engine_vtable cluster_vtable = {
     .finish = cluster_finish,
     .stats = cluster_stats,
     .verify = cluster_verify,
+    .secret = cluster_secret,
     .close = cluster_close,
 };
 
@@ -201,6 +210,23 @@ static enum tidings_err start_threads(struct cluster *cluster)
     return TIDINGS_OK;
 }
 
+static enum tidings_err read_secret(struct cluster *cluster, const char **message)
+{
+    struct desk *desk = &cluster->readers[0].desk;
+    buf_literal(&desk->text, "SELECT bytes FROM secret WHERE id = 1");
+    enum sql_outcome outcome = sql_send(desk->sql, &desk->text);
+    struct bytes bytes = {NULL, 0};
+    if (!outcome && sql_row(desk->sql))
+        bytes = sql_bytes(desk->sql, 0);
+    if (bytes.n == TIDINGS_SECRET_BYTES)
+        memcpy(cluster->secret, bytes.p, bytes.n);
+    buf_clear(&desk->text);
+    if (outcome || bytes.n == TIDINGS_SECRET_BYTES)
+        return sql_err(outcome);
+    *message = "the secret that servers share is missing: run `tidings cluster init`";
+    return TIDINGS_VERSION;
+}
+
 /* Tables of another version are not touched. */
 static enum tidings_err check_tables(struct cluster *cluster, const char **message)
 {
@@ -212,7 +238,7 @@ static enum tidings_err check_tables(struct cluster *cluster, const char **messa
     }
     enum sql_outcome outcome = schema_check(desk->sql, &fits, &newer);
     if (outcome == SQL_DONE && fits)
-        return TIDINGS_OK;
+        return read_secret(cluster, message);
     *message = newer ? "the tables were made by a newer version"
                      : "the tables are not there or are older: run `tidings cluster init`";
     return outcome && outcome != SQL_REFUSED ? sql_err(outcome) : TIDINGS_VERSION;

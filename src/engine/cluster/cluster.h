@@ -61,6 +61,7 @@ struct cluster {
     struct tidings_settings settings;
     struct sql_url url;
     char *password;
+    uint8_t secret[TIDINGS_SECRET_BYTES];
     int64_t (*clock)(void *ctx);
     void *clock_ctx;
     void (*fault)(void *ctx, const char *text);

@@ -59,10 +59,23 @@ void ids_extend(struct ids *ids, int64_t until_ms)
     pthread_mutex_unlock(&ids->mutex);
 }
 
-int64_t ids_last_ms(struct ids *ids)
+void ids_give_back(struct ids *ids, uint64_t id, uint64_t before)
 {
     pthread_mutex_lock(&ids->mutex);
-    int64_t last_ms = id_time_ms(ids->last);
+    if (ids->last == id)
+        ids->last = before;
     pthread_mutex_unlock(&ids->mutex);
-    return last_ms;
+}
+
+uint64_t ids_last(struct ids *ids)
+{
+    pthread_mutex_lock(&ids->mutex);
+    uint64_t last = ids->last;
+    pthread_mutex_unlock(&ids->mutex);
+    return last;
+}
+
+int64_t ids_last_ms(struct ids *ids)
+{
+    return id_time_ms(ids_last(ids));
 }

@@ -30,6 +30,10 @@ void ids_release(struct ids *ids);
 /* An id greater than `above` and all that were given out before; 0: not within the lease, or all are used up. */
 uint64_t ids_next(struct ids *ids, int64_t now_ms, uint64_t above);
 
+/* It was not used after all: as if it had not been made, if none was since. `before` is what was the last one then. */
+void ids_give_back(struct ids *ids, uint64_t id, uint64_t before);
+uint64_t ids_last(struct ids *ids);
+
 /* The lease goes on until then. */
 void ids_extend(struct ids *ids, int64_t until_ms);
 

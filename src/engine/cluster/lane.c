@@ -98,6 +98,11 @@ static bool marks(const struct tidings_op *op)
 
 /* ---- One call ------------------------------------------------------------------------------- */
 
+/* An operation's id, and the server's last one before it. */
+struct stamp {
+    uint64_t id, before;
+};
+
 /* What a try has left behind goes. */
 static void undo(struct desk *desk, const struct desk_view *view, size_t news)
 {
@@ -119,7 +124,8 @@ static void put_version(struct desk *desk, uint64_t user, uint64_t stamp)
 }
 
 /* Runs it on what is at hand; false if that is not enough. The stamp is kept for the next try. */
-static bool try_call(struct lane *lane, struct tidings_call *call, size_t index, uint64_t *stamp)
+static bool try_call(struct lane *lane, struct tidings_call *call, size_t index,
+                     struct stamp *stamp)
 {
     struct desk *desk = &lane->desk;
     struct desk_view own = desk_view_of(lane->cluster, desk, call->op, index);
@@ -132,9 +138,11 @@ static bool try_call(struct lane *lane, struct tidings_call *call, size_t index,
         return false;
     if (marks(call->op))
         want_marked(desk, call->op);
-    if (*stamp <= user->numbers[USER_VERSION])
-        *stamp = ids_next(desk->ids, own.view.now_ms, user->numbers[USER_VERSION]);
-    own.last_id = own.view.stamp = *stamp;
+    if (stamp->id <= user->numbers[USER_VERSION]) {
+        stamp->before = ids_last(desk->ids);
+        stamp->id = ids_next(desk->ids, own.view.now_ms, user->numbers[USER_VERSION]);
+    }
+    own.last_id = own.view.stamp = stamp->id;
     own.view.now_ms = id_time_ms(own.last_id);
     own.view.news = engine_is_watched(&lane->cluster->engine) ? &desk->news : NULL;
     if (!own.last_id) {
@@ -150,6 +158,7 @@ static bool try_call(struct lane *lane, struct tidings_call *call, size_t index,
     call->err = err ? err : own.err;
     if (call->err) {
         undo(desk, &own, news);
+        ids_give_back(desk->ids, stamp->id, stamp->before);
         return true;
     }
     if (desk->sheet.n_undo)
@@ -192,7 +201,7 @@ static void put_locks(struct desk *desk, struct tidings_call **calls, size_t n)
 static enum sql_outcome run_all(struct lane *lane, struct tidings_call **calls, size_t n)
 {
     bool ready[BATCH_MAX] = {false};
-    uint64_t stamps[BATCH_MAX] = {0};
+    struct stamp stamps[BATCH_MAX] = {{0, 0}};
     size_t left = n;
     unsigned statements = 2;
     put_locks(&lane->desk, calls, n);

@@ -5,6 +5,7 @@
 #include "engine/cluster/schema.h"
 
 #include <stdio.h>
+#include <sys/random.h>
 
 #define ID  "BIGINT UNSIGNED NOT NULL"
 #define END ") ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin"
@@ -107,10 +108,28 @@ static const struct step steps[] = {
      "CREATE TABLE IF NOT EXISTS idempotency (user_id " ID ", key_high " ID ", key_low " ID
      ", stamp " ID ", record LONGBLOB NOT NULL, PRIMARY KEY (user_id, key_high, key_low)"
      ", KEY age (stamp)" END ";"
+     "CREATE TABLE IF NOT EXISTS secret (id TINYINT UNSIGNED NOT NULL, bytes BINARY(32) NOT NULL"
+     ", PRIMARY KEY (id)" END ";"
      "CREATE TABLE IF NOT EXISTS server (slot TINYINT UNSIGNED NOT NULL, fence " ID
      ", until_ms BIGINT NOT NULL, seen_at DATETIME(3) NOT NULL, PRIMARY KEY (slot)" END},
 };
 enum { STEPS = sizeof steps / sizeof *steps };
+
+/* Made once, by whoever comes first. */
+static enum sql_outcome make_secret(struct sql *sql)
+{
+    uint8_t secret[TIDINGS_SECRET_BYTES];
+    struct buf text;
+    if (getrandom(secret, sizeof secret, 0) != (ssize_t)sizeof secret)
+        return SQL_REFUSED;
+    buf_init(&text, 1 << 10);
+    buf_literal(&text, "INSERT INTO secret (id, bytes) VALUES (1, ");
+    sql_put_bytes(&text, (struct bytes){secret, sizeof secret});
+    buf_literal(&text, ") ON DUPLICATE KEY UPDATE id = id");
+    enum sql_outcome outcome = sql_run(sql, &text);
+    buf_release(&text);
+    return outcome;
+}
 
 /* How many steps were taken. */
 static enum sql_outcome read_version(struct sql *sql, uint64_t *version)
@@ -156,7 +175,7 @@ enum sql_outcome schema_upgrade(struct sql *sql, void (*said)(void *ctx, const c
         if (!outcome && said)
             said(ctx, line);
     }
-    return outcome;
+    return outcome ? outcome : make_secret(sql);
 }
 
 enum sql_outcome schema_check(struct sql *sql, bool *fits, bool *newer)

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/where.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VARIABLE "TIDINGS_MYSQL_PASSWORD"
+
+bool where_is_cluster(const char *engine)
+{
+    return !strcmp(engine, "cluster");
+}
+
+int where_check(const struct cli_command *command, struct where *where, const char *instead)
+{
+    bool cluster = where_is_cluster(where->engine);
+    if (cluster && instead) {
+        fprintf(stderr, "tidings: %s works on a data directory; for the database of a cluster %s\n",
+                command->name, instead);
+        return EXIT_USAGE;
+    }
+    if (cluster && !where->mysql)
+        where->mysql = getenv("TIDINGS_MYSQL");
+    if (cluster && !where->mysql)
+        return options_wrong(command, "--mysql is missing");
+    if (!cluster && !where->data)
+        return options_wrong(command, "--data is missing");
+    return OPTIONS_READ;
+}
+
+/* ---- The password --------------------------------------------------------------------------- */
+
+static int wrong(int code, const char *name, const char *what)
+{
+    fprintf(stderr, "tidings: %s: %s\n", name, what);
+    return code;
+}
+
+/* The first line, without its end. */
+static int read_file(const char *path, struct password *password)
+{
+    char line[PASSWORD_MAX + 3]; /* a line's end and a NUL */
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return wrong(EXIT_BROKEN, VARIABLE "_FILE", strerror(errno));
+    bool read = fgets(line, sizeof line, file) != NULL;
+    fclose(file);
+    size_t n = read ? strcspn(line, "\r\n") : 0;
+    int code = OPTIONS_READ;
+    if (!n || n > PASSWORD_MAX)
+        code = wrong(EXIT_BROKEN, VARIABLE "_FILE", "its first line must have 1 to 1024 bytes");
+    else
+        memcpy(password->text, line, n);
+    explicit_bzero(line, sizeof line);
+    password->given = code == OPTIONS_READ;
+    return code;
+}
+
+int password_read(struct password *password)
+{
+    const char *text = getenv(VARIABLE), *path = getenv(VARIABLE "_FILE");
+    *password = (struct password){.given = text != NULL};
+    if (text && path)
+        return wrong(EXIT_USAGE, VARIABLE, "it is set, and " VARIABLE "_FILE is, too");
+    if (path)
+        return read_file(path, password);
+    if (text && strlen(text) > PASSWORD_MAX)
+        return wrong(EXIT_USAGE, VARIABLE, "it must have at most 1024 bytes");
+    if (text)
+        memcpy(password->text, text, strlen(text));
+    return OPTIONS_READ;
+}
+
+/* --------------------------------------------------------------------------------------------- */
+
+void where_put(const struct where *where, const struct password *password,
+               struct tidings_options *options)
+{
+    bool cluster = where_is_cluster(where->engine);
+    options->engine = where->engine;
+    options->dir = cluster ? NULL : where->data;
+    options->mysql = cluster ? where->mysql : NULL;
+    options->mysql_password = cluster && password->given ? password->text : NULL;
+}
+
+int where_failed(const struct tidings_options *options, enum tidings_err err, const char *message)
+{
+    fprintf(stderr, "tidings: %s: %s\n", options->dir ? options->dir : "mysql", message);
+    return err == TIDINGS_INVALID ? EXIT_USAGE : EXIT_BROKEN;
+}
