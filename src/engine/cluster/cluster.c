@@ -288,6 +288,8 @@ enum tidings_err engine_cluster_open(const struct tidings_options *options, stru
     if (!err)
         err = server_join(cluster, message);
     if (!err)
+        err = cluster_reheat(cluster, options->as_stored);
+    if (!err)
         err = start_threads(cluster);
     if (err) {
         stop(cluster);

@@ -13,6 +13,7 @@
  *     authors.c   authors' heads in memory
  *     ids.c       ids, and server.c the lease of the slot that they need
  *     schema.c    the tables
+ *     reheat.c    orders and states anew when the rules for them change
  *     verify.c    recomputing what is stored twice
  *     cluster.c   opening, closing, and the engine's table
  */
@@ -104,6 +105,12 @@ enum tidings_err server_join(struct cluster *cluster, const char **message);
 /* Ids up to that time and some more may be made; false if the slot is lost, or nobody can be asked. */
 bool server_extend(struct cluster *cluster, int64_t time_ms);
 void server_leave(struct cluster *cluster);
+
+/* ---- reheat.c ------------------------------------------------------------------------------- */
+
+/* Brings stored orders and states in line with the settings, if these have changed; or, as stored, the settings in line with
+ * them. On the first lane's desk, before it runs. */
+enum tidings_err cluster_reheat(struct cluster *cluster, bool as_stored);
 
 /* ---- verify.c ------------------------------------------------------------------------------- */
 

@@ -13,7 +13,8 @@ void ids_init(struct ids *ids)
 void ids_begin(struct ids *ids, unsigned slot, int64_t from_ms, int64_t until_ms)
 {
     ids->slot = slot;
-    ids->last = id_floor(from_ms);
+    uint64_t first = id_floor(from_ms);
+    ids->last = first ? first - 1 : 0;
     ids->until_ms = until_ms;
 }
 

@@ -108,6 +108,9 @@ static const struct step steps[] = {
      "CREATE TABLE IF NOT EXISTS idempotency (user_id " ID ", key_high " ID ", key_low " ID
      ", stamp " ID ", record LONGBLOB NOT NULL, PRIMARY KEY (user_id, key_high, key_low)"
      ", KEY age (stamp)" END ";"
+     "CREATE TABLE IF NOT EXISTS rules (id TINYINT UNSIGNED NOT NULL, record BLOB NOT NULL"
+     ", PRIMARY KEY (id)" END ";"
+     "INSERT INTO rules VALUES (1, '') ON DUPLICATE KEY UPDATE id = id;"
      "CREATE TABLE IF NOT EXISTS secret (id TINYINT UNSIGNED NOT NULL, bytes BINARY(32) NOT NULL"
      ", PRIMARY KEY (id)" END ";"
      "CREATE TABLE IF NOT EXISTS server (slot TINYINT UNSIGNED NOT NULL, fence " ID

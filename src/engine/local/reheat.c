@@ -14,58 +14,27 @@
  * goes on from there, or begins again if the settings differ once more. A change made in FOLD enters
  * what it moves with the new order; entering it again in COMMENTS changes nothing.
  */
-#include "domain/check.h"
 #include "domain/ids.h"
 #include "engine/local/local.h"
+#include "engine/ops/rules.h"
 #include "engine/ops/target.h"
 
 enum { PIECE = 4096 };
 
 enum stage { DONE, CLEAR, FOLD, COMMENTS, POSTS };
 
-/* The settings that are rules, in the order of the row. */
-#define RULE_SETTINGS(X)   \
-    X(hot_like)            \
-    X(hot_fav)             \
-    X(hot_comment)         \
-    X(hot_comment_like)    \
-    X(hot_comment_reply)   \
-    X(hot_comment_down)    \
-    X(hot_half_life_hours) \
-    X(fold_down)           \
-    X(fold_percent)
-
-static void rules_of(const struct tidings_settings *settings, uint64_t value[RULES])
-{
-    const uint64_t values[RULES] = {
-#define X(name) settings->name,
-        RULE_SETTINGS(X)
-#undef X
-    };
-    memcpy(value, values, sizeof values);
-}
-
 /* The rules in force. A row that is missing or damaged changes nothing. */
 static enum tidings_err adopt_rules(struct local *local)
 {
-    struct tidings_settings settings = local->settings;
     struct key key = key_meta("rules");
     struct rules_record stored;
     struct bytes bytes;
     struct kv_txn txn;
-    uint64_t *const fields[RULES] = {
-#define X(name) &settings.name,
-        RULE_SETTINGS(X)
-#undef X
-    };
     enum tidings_err err = kv_begin(local->kv, &txn);
     if (err)
         return err;
-    bool known = kv_get(&txn, TABLE_META, &key, &bytes) && rules_decode(bytes, &stored);
-    for (size_t i = 0; known && i < RULES; i++)
-        *fields[i] = stored.value[i];
-    if (known && !check_settings(&settings))
-        local->settings = settings;
+    if (kv_get(&txn, TABLE_META, &key, &bytes) && rules_decode(bytes, &stored))
+        rules_adopt(&stored, &local->settings);
     kv_abort(&txn);
     return TIDINGS_OK;
 }
