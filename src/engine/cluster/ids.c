@@ -6,16 +6,14 @@
 
 void ids_init(struct ids *ids)
 {
-    *ids = (struct ids){.until_ms = INT64_MIN};
+    *ids = (struct ids){0};
     pthread_mutex_init(&ids->mutex, NULL);
 }
 
-void ids_begin(struct ids *ids, unsigned slot, int64_t from_ms, int64_t until_ms)
+void ids_begin(struct ids *ids, unsigned slot, uint64_t last)
 {
     ids->slot = slot;
-    uint64_t first = id_floor(from_ms);
-    ids->last = first ? first - 1 : 0;
-    ids->until_ms = until_ms;
+    ids->last = ids->until = last;
 }
 
 void ids_release(struct ids *ids)
@@ -45,7 +43,7 @@ uint64_t ids_next(struct ids *ids, int64_t now_ms, uint64_t above)
         counter = 0;
     }
     uint64_t id = make(ids, time, counter);
-    if (id > TIDINGS_ID_MAX || id_time_ms(id) > ids->until_ms)
+    if (id > TIDINGS_ID_MAX || id > ids->until)
         id = 0;
     else
         ids->last = id;
@@ -53,10 +51,10 @@ uint64_t ids_next(struct ids *ids, int64_t now_ms, uint64_t above)
     return id;
 }
 
-void ids_extend(struct ids *ids, int64_t until_ms)
+void ids_extend(struct ids *ids, uint64_t until)
 {
     pthread_mutex_lock(&ids->mutex);
-    ids->until_ms = until_ms;
+    ids->until = until;
     pthread_mutex_unlock(&ids->mutex);
 }
 

@@ -19,12 +19,13 @@ struct ids {
     pthread_mutex_t mutex;
     unsigned slot;
     uint64_t last;
-    int64_t until_ms; /* the lease: ids with a later time are not made */
+    uint64_t until; /* the lease: greater ones are not made */
 };
 
 /* Makes no ids until a slot is known. */
 void ids_init(struct ids *ids);
-void ids_begin(struct ids *ids, unsigned slot, int64_t from_ms, int64_t until_ms);
+/* Those up to `last` may have been made. */
+void ids_begin(struct ids *ids, unsigned slot, uint64_t last);
 void ids_release(struct ids *ids);
 
 /* An id greater than `above` and all that were given out before; 0: not within the lease, or all are used up. */
@@ -35,7 +36,7 @@ void ids_give_back(struct ids *ids, uint64_t id, uint64_t before);
 uint64_t ids_last(struct ids *ids);
 
 /* The lease goes on until then. */
-void ids_extend(struct ids *ids, int64_t until_ms);
+void ids_extend(struct ids *ids, uint64_t until);
 
 /* The time of the newest one. */
 int64_t ids_last_ms(struct ids *ids);

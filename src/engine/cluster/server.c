@@ -3,6 +3,7 @@
  * A server's place among the others: a slot, which its ids carry. It is leased, as a range of the ids' time: ids beyond it are
  * not made, and whoever has the slot next begins behind it. So a server that slept cannot make an id twice.
  */
+#include "domain/ids.h"
 #include "engine/cluster/cluster.h"
 
 enum { LEASE_MS = 10000, SILENT_S = 10 };
@@ -38,7 +39,7 @@ static enum sql_outcome claim(struct cluster *cluster, unsigned slot, bool *ours
     buf_init(&text, 1 << 12);
     buf_printf(
         &text,
-        "INSERT INTO server (slot, fence, until_ms, seen_at) VALUES (%u, 0, 0, '1970-01-01') "
+        "INSERT INTO server (slot, fence, until_id, seen_at) VALUES (%u, 0, 0, '1970-01-01') "
         "ON DUPLICATE KEY UPDATE slot=slot",
         slot);
     enum sql_outcome outcome = sql_run(cluster->lease_sql, &text);
@@ -53,15 +54,15 @@ static enum sql_outcome claim(struct cluster *cluster, unsigned slot, bool *ours
     return outcome;
 }
 
-static enum sql_outcome read_slot(struct cluster *cluster, int64_t *until_ms)
+static enum sql_outcome read_slot(struct cluster *cluster, uint64_t *until)
 {
     struct buf text;
     buf_init(&text, 1 << 12);
-    buf_printf(&text, "SELECT fence, until_ms FROM server WHERE slot=%u", cluster->slot);
+    buf_printf(&text, "SELECT fence, until_id FROM server WHERE slot=%u", cluster->slot);
     enum sql_outcome outcome = sql_send(cluster->lease_sql, &text);
     if (!outcome && sql_row(cluster->lease_sql)) {
         cluster->fence = sql_u64(cluster->lease_sql, 0);
-        *until_ms = (int64_t)sql_u64(cluster->lease_sql, 1);
+        *until = sql_u64(cluster->lease_sql, 1);
     }
     buf_release(&text);
     return outcome;
@@ -71,7 +72,7 @@ enum tidings_err server_join(struct cluster *cluster, const char **message)
 {
     enum sql_outcome outcome = SQL_DONE;
     bool ours = false;
-    int64_t until_ms = 0;
+    uint64_t until = 0;
     if (!connection(cluster)) {
         *message = "the database cannot be reached";
         return TIDINGS_UNREACHABLE;
@@ -80,19 +81,19 @@ enum tidings_err server_join(struct cluster *cluster, const char **message)
         outcome = claim(cluster, cluster->slot, &ours);
     cluster->slot--;
     if (!outcome && ours)
-        outcome = read_slot(cluster, &until_ms);
+        outcome = read_slot(cluster, &until);
     if (outcome || !ours) {
         *message = outcome ? "the database refused a statement" : "64 servers are running already";
         return outcome ? sql_err(outcome) : TIDINGS_BUSY;
     }
-    ids_begin(&cluster->ids, cluster->slot, until_ms + 1, until_ms);
-    cluster->lease_until_ms = until_ms;
+    ids_begin(&cluster->ids, cluster->slot, until);
+    cluster->lease_until_ms = 0;
     return TIDINGS_OK;
 }
 
 /* ---- Keeping it ----------------------------------------------------------------------------- */
 
-static bool renew(struct cluster *cluster, int64_t until_ms)
+static bool renew(struct cluster *cluster, uint64_t until)
 {
     struct buf text;
     bool kept = false;
@@ -100,8 +101,8 @@ static bool renew(struct cluster *cluster, int64_t until_ms)
         return false;
     buf_init(&text, 1 << 12);
     buf_printf(&text,
-               "UPDATE server SET until_ms=%lld, seen_at=NOW(3) WHERE slot=%u AND fence=%llu",
-               (long long)until_ms, cluster->slot, (unsigned long long)cluster->fence);
+               "UPDATE server SET until_id=%llu, seen_at=NOW(3) WHERE slot=%u AND fence=%llu",
+               (unsigned long long)until, cluster->slot, (unsigned long long)cluster->fence);
     if (change(cluster, &text, &kept))
         lose(cluster);
     buf_release(&text);
@@ -115,9 +116,12 @@ bool server_extend(struct cluster *cluster, int64_t time_ms)
     time_ms = last_ms > time_ms ? last_ms : time_ms;
     pthread_mutex_lock(&cluster->lease_mutex);
     if (time_ms + LEASE_MS / 2 > cluster->lease_until_ms) {
-        fine = renew(cluster, time_ms + LEASE_MS);
-        if (fine)
-            ids_extend(&cluster->ids, cluster->lease_until_ms = time_ms + LEASE_MS);
+        uint64_t until = id_floor(time_ms + LEASE_MS);
+        fine = renew(cluster, until);
+        if (fine) {
+            ids_extend(&cluster->ids, until);
+            cluster->lease_until_ms = time_ms + LEASE_MS;
+        }
     }
     pthread_mutex_unlock(&cluster->lease_mutex);
     return fine;
