@@ -21,34 +21,17 @@ void ids_release(struct ids *ids)
     pthread_mutex_destroy(&ids->mutex);
 }
 
-static uint64_t make(const struct ids *ids, uint64_t time, uint64_t counter)
-{
-    return time << ID_TIME_SHIFT | (uint64_t)ids->slot << ID_COUNTER_BITS | counter;
-}
-
 uint64_t ids_next(struct ids *ids, int64_t now_ms, uint64_t above)
 {
-    const uint64_t counters = (uint64_t)1 << ID_COUNTER_BITS;
     pthread_mutex_lock(&ids->mutex);
-    if (ids->last < above)
-        ids->last = above;
-    uint64_t time = ids->last >> ID_TIME_SHIFT, wall = id_floor(now_ms) >> ID_TIME_SHIFT;
-    uint64_t counter = (ids->last & (counters - 1)) + 1;
-    bool same_slot = (ids->last >> ID_COUNTER_BITS & (ID_SLOTS - 1)) == ids->slot;
-    if (wall > time) {
-        time = wall;
-        counter = 0;
-    } else if (!same_slot || counter == counters) {
-        time++;
-        counter = 0;
-    }
-    uint64_t id = make(ids, time, counter);
-    if (id > TIDINGS_ID_MAX || id > ids->until)
-        id = 0;
+    uint64_t last = ids->last > above ? ids->last : above;
+    uint64_t next = id_next(last - last % ID_STEP, now_ms) + ids->slot;
+    if (next > TIDINGS_ID_MAX || next > ids->until || next <= last)
+        next = 0;
     else
-        ids->last = id;
+        ids->last = next;
     pthread_mutex_unlock(&ids->mutex);
-    return id;
+    return next;
 }
 
 void ids_extend(struct ids *ids, uint64_t until)

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ids made by a server of a cluster: as in domain/ids.h, but the twelve bits below the time are the server's slot and a counter:
- *
- *     bit 11 ... 6    slot: leased, so that no two servers have the same at a time
- *     bit  5 ... 0    counter within the millisecond
- *
- * A server's ids increase. More than 64 in a millisecond borrow from the next one. Thread-safe.
+ * Ids made by a server of a cluster: as in domain/ids.h, with the server's slot as the node, which it leases, so that no two
+ * servers have the same at a time. A server's ids increase. Thread-safe.
  */
 #ifndef CLUSTER_IDS_H
 #define CLUSTER_IDS_H
@@ -13,7 +9,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
-enum { ID_SLOTS = 64, ID_COUNTER_BITS = 6 };
+enum { ID_SLOTS = 16 };
 
 struct ids {
     pthread_mutex_t mutex;

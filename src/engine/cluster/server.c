@@ -83,7 +83,7 @@ enum tidings_err server_join(struct cluster *cluster, const char **message)
     if (!outcome && ours)
         outcome = read_slot(cluster, &until);
     if (outcome || !ours) {
-        *message = outcome ? "the database refused a statement" : "64 servers are running already";
+        *message = outcome ? "the database refused a statement" : "16 servers are running already";
         return outcome ? sql_err(outcome) : TIDINGS_BUSY;
     }
     ids_begin(&cluster->ids, cluster->slot, until);
@@ -135,9 +135,10 @@ void server_leave(struct cluster *cluster)
     if (!cluster->lease_sql)
         return;
     buf_init(&text, 1 << 12);
-    buf_printf(
-        &text, "UPDATE server SET until_ms=%lld, seen_at='1970-01-01' WHERE slot=%u AND fence=%llu",
-        (long long)ids_last_ms(&cluster->ids), cluster->slot, (unsigned long long)cluster->fence);
+    buf_printf(&text,
+               "UPDATE server SET until_id=%llu, seen_at='1970-01-01' WHERE slot=%u AND fence=%llu",
+               (unsigned long long)ids_last(&cluster->ids), cluster->slot,
+               (unsigned long long)cluster->fence);
     change(cluster, &text, &changed);
     buf_release(&text);
     lose(cluster);
