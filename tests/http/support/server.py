@@ -1,4 +1,6 @@
-"""The real program, started by a test on a port and a directory of its own."""
+"""The real program, started by a test on a port and a directory of its own; on the cluster engine, which TIDINGS_TEST_ENGINE
+names, with a database in place of the directory, of the server that tests/support/with-mariadb has started."""
+import hashlib
 import json
 import os
 import re
@@ -45,6 +47,20 @@ def wait_until(happens, what, patience=PATIENCE_S):
         time.sleep(0.005)
 
 
+def where(data):
+    """How the program is told where its data is."""
+    if os.environ.get("TIDINGS_TEST_ENGINE", "local") == "local":
+        return ["--data", data]
+    name = "t_" + hashlib.sha256(os.fspath(data).encode()).hexdigest()[:16]
+    return ["--engine", "cluster", "--mysql", os.environ["TIDINGS_TEST_MYSQL"].replace("/?", f"/{name}?", 1)]
+
+
+def make_tables(place):
+    if "--mysql" in place:
+        done = tidings("cluster", "init", *place[2:])
+        assert done.returncode == 0, done.stderr
+
+
 class Server:
     def __init__(self, data=None, secret=SECRET, settings=None, arguments=(), environment=None, listen="127.0.0.1:0",
                  wrapper=()):
@@ -66,8 +82,10 @@ class Server:
     def start(self):
         flags = [f"--{name.replace('_', '-')}={value}" for name, value in self.settings.items()]
         self.log_file = tempfile.NamedTemporaryFile("w+b", prefix="tidings-log-", suffix=".jsonl", delete=False)
+        place = where(self.data)
+        make_tables(place)
         self.process = subprocess.Popen(
-            [*self.wrapper, BIN, "serve", "--data", self.data, "--listen", self.listen, *flags, *self.arguments],
+            [*self.wrapper, BIN, "serve", *place, "--listen", self.listen, *flags, *self.arguments],
             env=clean_environment(**self.environment), stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=self.log_file)
         found = wait_until(self.listening_or_dead, "listening")
@@ -177,7 +195,7 @@ class Server:
     def verify(self):
         """`tidings verify` on the stopped server's data: what it prints."""
         assert self.process.poll() is not None
-        done = tidings("verify", "--data", self.data, timeout=600)
+        done = tidings("verify", *where(self.data), timeout=600)
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
         assert " 0 differences, " in done.stdout, done.stdout[-2000:]
         return done.stdout
