@@ -262,6 +262,7 @@ static struct cluster *make(const struct tidings_options *options)
     queue_init(&cluster->reads);
     for (unsigned i = 0; i < LANES; i++) {
         cluster->lanes[i].cluster = cluster;
+        cluster->lanes[i].number = i;
         queue_init(&cluster->lanes[i].queue);
         desk_init(cluster, &cluster->lanes[i].desk, false);
     }

@@ -46,6 +46,8 @@ void queue_close(struct queue *queue);
 
 struct lane {
     struct cluster *cluster;
+    unsigned number;
+    uint64_t batch; /* how many it has tried to commit */
     pthread_t thread;
     struct queue queue;
     struct desk desk;

@@ -5,6 +5,7 @@
  * server. What a call answers with is a reader's business.
  */
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/thread.h"
 #include "domain/ids.h"
@@ -222,13 +223,29 @@ static enum sql_outcome run_all(struct lane *lane, struct tidings_call **calls, 
     return SQL_DONE;
 }
 
-/* Writes and commits; the position that the batch's are counted from. */
-static enum sql_outcome commit(struct desk *desk, uint64_t *position)
+/*
+ * Every batch that changes anything says so in its lane's row, so that it can be found out whether it was committed. The row
+ * also keeps a server out that slept while another took its slot: a batch that is not NULL is not possible then, and the
+ * statements behind that one are not executed.
+ */
+static void put_batch(struct lane *lane)
 {
+    struct cluster *cluster = lane->cluster;
+    buf_printf(&lane->desk.text,
+               "UPDATE lane SET batch=IF(fence=%llu,%llu,NULL) WHERE slot=%u AND lane=%u;COMMIT",
+               (unsigned long long)cluster->fence, (unsigned long long)++lane->batch, cluster->slot,
+               lane->number);
+}
+
+/* Writes and commits; the position that the batch's are counted from. */
+static enum sql_outcome commit(struct lane *lane, uint64_t *position, bool *sent)
+{
+    struct desk *desk = &lane->desk;
     bool more = true;
     if (!desk_write(desk))
         return desk->sheet.failed ? SQL_FULL : sql_run_text(desk->sql, "ROLLBACK");
-    buf_literal(&desk->text, "COMMIT");
+    put_batch(lane);
+    *sent = true;
     enum sql_outcome outcome = sql_send(desk->sql, &desk->text);
     while (!outcome && more) {
         if (sql_row(desk->sql))
@@ -237,6 +254,31 @@ static enum sql_outcome commit(struct desk *desk, uint64_t *position)
     }
     buf_clear(&desk->text);
     return outcome;
+}
+
+/* The connection was lost while the commit was under way. The lane's row waits for a commit that still is, and then tells:
+ * DONE, or AGAIN if nothing has happened. LOST: it cannot be found out. */
+static enum sql_outcome look_back(struct lane *lane)
+{
+    struct desk *desk = &lane->desk;
+    sql_close(desk->sql);
+    desk->sql = NULL;
+    for (int i = 0; i < TRIES_MAX && !desk->sql; i++)
+        if (!desk_connect(lane->cluster, desk))
+            nanosleep(&(struct timespec){0, 100000000}, NULL);
+    if (!desk->sql)
+        return SQL_LOST;
+    buf_clear(&desk->text);
+    buf_printf(&desk->text,
+               "SELECT batch FROM lane WHERE slot=%u AND lane=%u AND fence=%llu FOR UPDATE",
+               lane->cluster->slot, lane->number, (unsigned long long)lane->cluster->fence);
+    enum sql_outcome outcome = sql_send(desk->sql, &desk->text);
+    bool found = !outcome && sql_row(desk->sql);
+    bool committed = found && sql_u64(desk->sql, 0) == lane->batch;
+    buf_clear(&desk->text);
+    if (!found)
+        return SQL_LOST;
+    return committed ? SQL_DONE : SQL_AGAIN;
 }
 
 /* Those who watch hear of it before those who asked for it. */
@@ -264,11 +306,13 @@ static int64_t latest(struct lane *lane, struct tidings_call **calls, size_t n)
     return time_ms;
 }
 
-/* Tries the batch once. */
-static enum sql_outcome try_batch(struct lane *lane, struct tidings_call **calls, size_t n)
+/* Tries the batch once; *sent: LOST does not mean that nothing has happened. */
+static enum sql_outcome try_batch(struct lane *lane, struct tidings_call **calls, size_t n,
+                                  bool *sent)
 {
     struct desk *desk = &lane->desk;
     uint64_t position = 0;
+    *sent = false;
     if (!desk_connect(lane->cluster, desk))
         return SQL_LOST;
     if (!server_extend(lane->cluster, latest(lane, calls, n)))
@@ -277,7 +321,11 @@ static enum sql_outcome try_batch(struct lane *lane, struct tidings_call **calls
     desk->news.lost = false;
     enum sql_outcome outcome = run_all(lane, calls, n);
     if (!outcome)
-        outcome = commit(desk, &position);
+        outcome = commit(lane, &position, sent);
+    if (outcome == SQL_LOST && *sent) {
+        outcome = look_back(lane);
+        desk->news.lost |= !outcome; /* at which position is not known */
+    }
     if (!outcome)
         tell(lane, position);
     if (outcome == SQL_LOST) {
@@ -320,12 +368,13 @@ static void count(struct lane *lane, size_t n, enum sql_outcome outcome)
     pthread_mutex_unlock(&lane->cluster->stats_mutex);
 }
 
-/* Again after a deadlock; then each by itself, so that one does not spoil it for all. */
+/* Again after a deadlock or with another connection; then each by itself, so that one does not spoil it for all. */
 static void run_batch(struct lane *lane, struct tidings_call **calls, size_t n)
 {
     enum sql_outcome outcome = SQL_AGAIN;
-    for (int i = 0; i < TRIES_MAX && outcome == SQL_AGAIN; i++)
-        outcome = try_batch(lane, calls, n);
+    bool sent = false;
+    for (int i = 0; i < TRIES_MAX && (outcome == SQL_AGAIN || (outcome == SQL_LOST && !sent)); i++)
+        outcome = try_batch(lane, calls, n, &sent);
     bool singly = outcome == SQL_AGAIN || outcome == SQL_REFUSED || outcome == SQL_FULL;
     if (singly && n > 1) {
         for (size_t i = 0; i < n; i++)
@@ -334,7 +383,7 @@ static void run_batch(struct lane *lane, struct tidings_call **calls, size_t n)
     }
     count(lane, n, outcome);
     if (outcome)
-        complete(calls, n, sql_err(outcome));
+        complete(calls, n, sent && outcome == SQL_LOST ? TIDINGS_UNCERTAIN : sql_err(outcome));
     else
         hand_over(lane, calls, n);
 }

@@ -113,6 +113,9 @@ static const struct step steps[] = {
      "INSERT INTO rules VALUES (1, '') ON DUPLICATE KEY UPDATE id = id;"
      "CREATE TABLE IF NOT EXISTS secret (id TINYINT UNSIGNED NOT NULL, bytes BINARY(32) NOT NULL"
      ", PRIMARY KEY (id)" END ";"
+     "CREATE TABLE IF NOT EXISTS lane (slot TINYINT UNSIGNED NOT NULL, lane TINYINT UNSIGNED NOT "
+     "NULL"
+     ", fence " ID ", batch " ID ", PRIMARY KEY (slot, lane)" END ";"
      "CREATE TABLE IF NOT EXISTS server (slot TINYINT UNSIGNED NOT NULL, fence " ID ", until_id " ID
      ", seen_at DATETIME(3) NOT NULL, PRIMARY KEY (slot)" END},
 };

@@ -68,6 +68,21 @@ static enum sql_outcome read_slot(struct cluster *cluster, uint64_t *until)
     return outcome;
 }
 
+/* Whoever had the slot can commit nothing from now on: see lane.c. */
+static enum sql_outcome fence_lanes(struct cluster *cluster)
+{
+    struct buf text;
+    buf_init(&text, 1 << 12);
+    buf_literal(&text, "INSERT INTO lane (slot, lane, fence, batch) VALUES ");
+    for (unsigned i = 0; i < LANES; i++)
+        buf_printf(&text, "%s(%u,%u,%llu,0)", i ? "," : "", cluster->slot, i,
+                   (unsigned long long)cluster->fence);
+    buf_literal(&text, " ON DUPLICATE KEY UPDATE fence=VALUES(fence), batch=0");
+    enum sql_outcome outcome = sql_run(cluster->lease_sql, &text);
+    buf_release(&text);
+    return outcome;
+}
+
 enum tidings_err server_join(struct cluster *cluster, const char **message)
 {
     enum sql_outcome outcome = SQL_DONE;
@@ -82,6 +97,8 @@ enum tidings_err server_join(struct cluster *cluster, const char **message)
     cluster->slot--;
     if (!outcome && ours)
         outcome = read_slot(cluster, &until);
+    if (!outcome && ours)
+        outcome = fence_lanes(cluster);
     if (outcome || !ours) {
         *message = outcome ? "the database refused a statement" : "16 servers are running already";
         return outcome ? sql_err(outcome) : TIDINGS_BUSY;
