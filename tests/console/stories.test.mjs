@@ -138,6 +138,30 @@ test("the author writes a scene; lines become messages, and text stays text", ()
         assert.equal(await guest.locator(".write-scene").count(), 0);
     }));
 
+test("the author edits a scene: what stays keeps its id, and a reader's place", () =>
+    withDemo([], async ({ server, open }) => {
+        const story = await publishStory(server, 1, [["One", "a", "b\nwith a second line", "c"]]);
+        const { items: [row] } = await server.call(1, "GET", `/v1/stories/${story}/scenes`);
+        const before = await server.call(1, "GET", `/v1/scenes/${row.id}`);
+        const page = await open(`story/${story}`);
+        await page.locator(".scenes summary").click();
+        await page.getByRole("button", { name: "Edit scene 1" }).click();
+        await page.fill("#edit-title", "The first");
+        await page.getByRole("textbox", { name: "Message 1" }).fill("A, changed");
+        await page.getByRole("button", { name: "A new message below message 1" }).click();
+        await page.getByRole("textbox", { name: "Message 2" }).fill("in between");
+        await page.getByRole("button", { name: "Remove message 4" }).click();
+        await page.locator(".edit-scene .primary").click();
+        await until(async () => (await page.locator(".edit-scene").count()) === 0, "it is saved");
+        const after = await server.call(1, "GET", `/v1/scenes/${row.id}`);
+        assert.equal(after.title, "The first");
+        assert.deepEqual(after.messages.map((message) => message.text), ["A, changed", "in between", "b\nwith a second line"]);
+        assert.equal(after.messages[0].id, before.messages[0].id);
+        assert.equal(after.messages[2].id, before.messages[1].id);
+        for (let i = 0; i < 3; i++) await page.click("[data-read-on]");
+        assert.deepEqual(await shown(page), after.messages.map((message) => message.text));
+    }));
+
 test("updates of stories can be turned off", () =>
     withDemo([], async ({ server, open }) => {
         const page = await open("notifications");

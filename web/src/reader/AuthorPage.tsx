@@ -10,7 +10,7 @@ import { me } from "../state/session";
 import { explain } from "../state/toasts";
 import { Avatar, Choices, Empty, Failed, Loading } from "../ui/bits";
 import { FeedList, useFeed } from "../ui/FeedList";
-import { nameOf, number } from "../ui/format";
+import { counted, nameOf, number } from "../ui/format";
 import { useLive } from "../ui/hooks";
 import { optimistic } from "../ui/optimistic";
 import { useCall } from "../ui/useCall";
@@ -99,14 +99,14 @@ function Head({ first }: { first: Person }) {
             </div>
             <Ties person={person} />
             <ul class="counters">
-                <li>{t("author.n_posts", { n: number(counters.posts) })}</li>
+                <li>{counted("author.n_posts", counters.posts)}</li>
                 <li>
                     <a href={`#/following/${id}`}>{t("author.following", { n: number(counters.following) })}</a>
                 </li>
                 <li>
-                    <a href={`#/followers/${id}`}>{t("author.followers", { n: number(counters.followers) })}</a>
+                    <a href={`#/followers/${id}`}>{counted("author.followers", counters.followers)}</a>
                 </li>
-                <li>{t("author.likes", { n: number(counters.likes_received) })}</li>
+                <li>{counted("author.likes", counters.likes_received)}</li>
                 <li>{t("author.favs", { n: number(counters.favs_received) })}</li>
             </ul>
         </header>

@@ -18,6 +18,8 @@ import { Parts } from "../ui/Parts";
 import { Comments } from "./Comments";
 import { KindTag } from "./ItemRow";
 import { Likers } from "./Likers";
+import { PostForm, type PostTexts } from "./PostForm";
+import { useLivePost } from "./useLivePost";
 
 function toggle(post: Signal<Post>, what: "like" | "fav"): void {
     const flag = what === "like" ? "liked" : "faved";
@@ -70,9 +72,27 @@ function Reactions({ post }: { post: Signal<Post> }) {
     );
 }
 
+function EditPost({ post, done }: { post: Signal<Post>; done: () => void }) {
+    const send = async (texts: PostTexts) => {
+        post.value = await call("patch", "/v1/posts/{post_id}", { path: { post_id: post.value.id }, body: texts });
+        say(t("post.edit_done"));
+        done();
+    };
+    const first = { title: post.value.title, body: post.value.body };
+    return <PostForm first={first} submit={t("app.save")} send={send} cancel={done} />;
+}
+
 function Article({ post }: { post: Signal<Post> }) {
     const now = post.value;
     const mine = now.author_id === me.value;
+    const editing = useSignal(false);
+    if (editing.value)
+        return (
+            <article class="post" data-post={now.id}>
+                <h1>{t("post.edit")}</h1>
+                <EditPost post={post} done={() => (editing.value = false)} />
+            </article>
+        );
     return (
         <article class="post" data-post={now.id}>
             <header>
@@ -111,6 +131,11 @@ function Article({ post }: { post: Signal<Post> }) {
                         <Icon name="eye" /> {t("inbox.mark_unread")}
                     </button>
                 )}
+                {mine ? (
+                    <button type="button" class="quiet" onClick={() => (editing.value = true)}>
+                        <Icon name="pen" /> {t("post.edit")}
+                    </button>
+                ) : null}
                 {mine || isAdmin.value ? (
                     <button type="button" class="quiet danger" onClick={() => void remove(now)}>
                         <Icon name="trash" /> {t("post.delete")}
@@ -131,19 +156,14 @@ function Gone({ problem }: { problem: Problem }) {
     );
 }
 
-function Loaded({ first }: { first: Post }) {
+function Loaded({ first, gone }: { first: Post; gone: (problem: Problem) => void }) {
     const post = useSignal(first);
+    const live = useLivePost(post, gone);
+    useSubject(post.value.title);
     return (
         <>
             <Article post={post} />
-            <Comments
-                postId={first.id}
-                count={post.value.stats.comment_count}
-                changed={(by) => {
-                    const { stats } = post.value;
-                    post.value = { ...post.value, stats: { ...stats, comment_count: stats.comment_count + by } };
-                }}
-            />
+            <Comments postId={first.id} count={post.value.stats.comment_count} live={live} />
         </>
     );
 }
@@ -165,7 +185,7 @@ export function PostPage() {
     };
     useEffect(open, [id]);
     const gone = error.value instanceof Problem && error.value.status === 410 ? error.value : null;
-    useSubject(gone ? gone.more.post_title : post.value?.title);
+    useSubject(gone?.more.post_title);
     return (
         <>
             <p class="back">
@@ -178,7 +198,7 @@ export function PostPage() {
             ) : error.value ? (
                 <Failed text={explain(error.value)} retry={open} />
             ) : post.value ? (
-                <Loaded first={post.value} />
+                <Loaded first={post.value} gone={(problem) => (error.value = problem)} />
             ) : (
                 <Loading />
             )}

@@ -1,5 +1,5 @@
 /** A story as a chat: messages appear one by one, and it goes on where the reader stopped. */
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Post } from "../api/types";
 import { t } from "../i18n";
 import { idAt } from "../state/router";
@@ -7,8 +7,10 @@ import { me } from "../state/session";
 import { useSubject } from "../state/subject";
 import { explain } from "../state/toasts";
 import { Empty, Failed, Loading, UserLink } from "../ui/bits";
+import { counted } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { Parts } from "../ui/Parts";
+import { EditScene } from "./EditScene";
 import { SceneList } from "./SceneList";
 import { SubscribeButton } from "./SubscribeButton";
 import { type OpenScene, useStory } from "./useStory";
@@ -22,7 +24,7 @@ function Head({ story, scenes }: { story: Post; scenes: number }) {
                 <h1>{story.title}</h1>
                 <p class="meta">
                     <UserLink id={story.author_id} name={story.author_name} />
-                    <span>{scenes === 1 ? t("story.scene_one") : t("story.scene_count", { n: scenes })}</span>
+                    <span>{counted("story.scene_count", scenes)}</span>
                     <a href={`#/post/${story.id}`}>{t("story.discussion")}</a>
                 </p>
             </div>
@@ -105,6 +107,7 @@ export function StoryPage() {
     const id = idAt(1);
     const reader = useStory(id);
     const { story, open } = reader;
+    const [editing, setEditing] = useState(0);
     const shown = open.reduce((n, one) => n + one.shown, 0);
     const end = useFollowing(reader.hasEarlier || shown > 1 ? shown : 0);
     const readOn = () => void reader.readOn();
@@ -127,11 +130,21 @@ export function StoryPage() {
                     current={last?.scene.id ?? 0}
                     isAuthor={story.author_id === me.value}
                     choose={(row) => void reader.jumpTo(row)}
+                    edit={(row) => setEditing(row.id)}
                     changed={() => void reader.refresh()}
                 />
             ) : (
                 <Empty>{t("story.no_scenes")}</Empty>
             )}
+            {editing ? (
+                <EditScene
+                    id={editing}
+                    done={(now) => {
+                        setEditing(0);
+                        if (now) reader.replace(now);
+                    }}
+                />
+            ) : null}
             {reader.hasEarlier ? (
                 <button type="button" class="earlier" onClick={() => void reader.showEarlier()}>
                     <Icon name="up" /> {t("story.earlier")}

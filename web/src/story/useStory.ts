@@ -163,8 +163,20 @@ export function useStory(id: number) {
         if (scene) change({ open: [{ scene, shown: 0 }], isResumed: false });
     };
 
+    /** A scene was edited here: shown as it is now, as far as it was read. */
+    const replace = (scene: Scene) => {
+        const open = latest.current.open.map((one) => {
+            if (one.scene.id !== scene.id) return one;
+            const isAll = one.shown >= one.scene.messages.length;
+            const read = one.scene.messages[one.shown - 1]?.id ?? null;
+            return { scene, shown: isAll ? scene.messages.length : shownUpTo(scene, read) };
+        });
+        change({ open });
+        void refresh();
+    };
+
     const last = state.open.at(-1);
     const isThrough = !!last && last.shown >= last.scene.messages.length && !nextRow();
     const hasEarlier = state.open.length > 0 && placeOf(state.open[0]) > 0;
-    return { ...state, isThrough, hasEarlier, readOn, showEarlier, jumpTo, refresh };
+    return { ...state, isThrough, hasEarlier, readOn, showEarlier, jumpTo, refresh, replace };
 }

@@ -14,6 +14,7 @@ const shapes = {
     down: "M12 5v13M6 12l6 6 6-6",
     check: "M5 12.5l4.5 4.5L19 7",
     pen: "M4 20l1-4L16 5l3 3L8 19zM14 7l3 3",
+    add: "M12 5v14M5 12h14",
     trash: "M5 7h14M9 7V4h6v3M7 7l1 13h8l1-13",
     back: "M19 12H5M11 6l-6 6 6 6",
     close: "M6 6l12 12M18 6L6 18",
