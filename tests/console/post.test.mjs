@@ -216,6 +216,64 @@ test("an author's page: follow and its end, the mutual mark, lists, the filter b
     await window.sees("1 follower");
 });
 
+test("one's own posts are not unread", async () => {
+    const { author, post } = await published();
+    const window = await open(author);
+    await window.page.click("[data-nav=user]");
+    await window.row(post).waitFor();
+    assert.equal(await window.rowState(post), "");
+    assert.equal(await window.row(post).locator("h2").innerText(), "A bench");
+    assert.equal(await window.page.locator("input[name=read-status]").count(), 0);
+});
+
+test("people: followers and following are one click away, and somebody is found by name", async () => {
+    const { author, reader } = await published();
+    const [far, fan] = users(2);
+    await server.name(fan, "Élodie Marsh");
+    await server.name(far, "Far away");
+    await server.follow(fan, reader);
+    const window = await open(reader);
+    const names = () => window.page.locator("main [data-row] h2").allInnerTexts();
+    await window.page.click("[data-nav=people]");
+    await eventually(names, ["Ann"]);
+    await window.page.getByText("Followers", { exact: true }).click();
+    await eventually(names, ["Élodie Marsh"]);
+    for (const [typed, found] of [["elo", ["Élodie Marsh"]], ["mar", ["Élodie Marsh"]], ["an", ["Ann"]], ["lodie", []], [`#${far}`, ["Far away"]]]) {
+        await window.page.fill("#people-search", typed);
+        await eventually(names, found, typed);
+    }
+    await window.page.fill("#people-search", "ann");
+    await window.page.locator("main [data-row] [data-open]").first().click();
+    await eventually(() => window.page.url().endsWith(`#/user/${author}`), true);
+});
+
+test("addresses in texts are links, of the web only", async () => {
+    const { author, reader, post } = await published();
+    const text = [
+        "See https://a.example/x?y=1&z=(2), (or http://b.example/c).",
+        "javascript:alert(1) JAVASCRIPT://x data:text/html,x ftp://c.example//d file:///etc/passwd mailto:x@y.example",
+        "看https://例子.example/路径。还有 HTTPS://D.example! https:// http://[bad",
+        'https://e.example/"onclick="pwned() https://f.example/<b>',
+    ].join("\n");
+    await server.call(author, "PATCH", `/v1/posts/${post}`, { body: text });
+    await server.comment(author, post, "Also https://g.example/ and javascript:alert(2)");
+    const window = await open(reader);
+    await window.go(`#/post/${post}`);
+    const links = (where) => window.page.locator(`${where} .body a`).evaluateAll((all) =>
+        all.map((link) => [link.textContent, link.getAttribute("href"), link.target, link.rel]));
+    const link = (shown, href = shown) => [shown, href, "_blank", "noopener noreferrer"];
+    await eventually(() => links("article"), [
+        link("https://a.example/x?y=1&z=(2)"),
+        link("http://b.example/c"),
+        link("https://例子.example/路径", "https://xn--fsqu00a.example/%E8%B7%AF%E5%BE%84"),
+        link("HTTPS://D.example", "https://d.example/"),
+        link("https://e.example/"),
+        link("https://f.example/"),
+    ]);
+    await eventually(() => links(".comment"), [link("https://g.example/")]);
+    assert.equal(await window.page.locator("article .body").innerText(), text);
+});
+
 test("the hot list has what is liked first", async () => {
     const { author, reader, post } = await published();
     const cold = await server.publish(author, "Nobody likes this");

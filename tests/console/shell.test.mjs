@@ -30,6 +30,7 @@ test("sign in with a token and out again; what is no token is refused", async ()
     await window.online();
     await window.page.getByRole("button", { name: "Sign out" }).click();
     await window.page.waitForSelector("main.sign-in");
+    await eventually(() => window.page.title(), "Sign in · Tidings");
     assert.equal(await window.page.evaluate(() => sessionStorage.getItem("tidings.session")), null);
 });
 

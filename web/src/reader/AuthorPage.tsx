@@ -117,7 +117,8 @@ type PostsPage = Page<Item> & { total: number };
 
 function Posts({ id }: { id: number }) {
     const asked = place.value.query.get("read");
-    const filter: Filter = asked === "read" || asked === "unread" ? asked : "all";
+    const mine = id === me.value;
+    const filter: Filter = !mine && (asked === "read" || asked === "unread") ? asked : "all";
     const feed = useFeed<Item, PostsPage>(
         `${id}/${filter}`,
         (page) =>
@@ -134,17 +135,19 @@ function Posts({ id }: { id: number }) {
                     {t("author.posts")}{" "}
                     <small class="soft">{total === undefined ? "" : t("author.total", { n: number(total) })}</small>
                 </h2>
-                <Choices<Filter>
-                    legend={t("author.filter")}
-                    name="read-status"
-                    choices={[
-                        { value: "all", label: t("inbox.all") },
-                        { value: "unread", label: t("inbox.unread_only") },
-                        { value: "read", label: t("inbox.read_only") },
-                    ]}
-                    value={filter}
-                    change={(value) => setQuery({ read: value === "all" ? null : value })}
-                />
+                {mine ? null : (
+                    <Choices<Filter>
+                        legend={t("author.filter")}
+                        name="read-status"
+                        choices={[
+                            { value: "all", label: t("inbox.all") },
+                            { value: "unread", label: t("inbox.unread_only") },
+                            { value: "read", label: t("inbox.read_only") },
+                        ]}
+                        value={filter}
+                        change={(value) => setQuery({ read: value === "all" ? null : value })}
+                    />
+                )}
             </header>
             <FeedList
                 feed={feed}

@@ -13,6 +13,7 @@ import { Parts } from "../ui/Parts";
 import { EditScene } from "./EditScene";
 import { SceneList } from "./SceneList";
 import { SubscribeButton } from "./SubscribeButton";
+import { isSubscribed, subscriptions } from "./subscriptions";
 import { type OpenScene, useStory } from "./useStory";
 import { WriteScene } from "./WriteScene";
 import "./story.css";
@@ -28,7 +29,9 @@ function Head({ story, scenes }: { story: Post; scenes: number }) {
                     <a href={`#/post/${story.id}`}>{t("story.discussion")}</a>
                 </p>
             </div>
-            <SubscribeButton story={{ story_id: story.id, author_id: story.author_id, title: story.title }} />
+            {story.author_id === me.value ? null : (
+                <SubscribeButton story={{ story_id: story.id, author_id: story.author_id, title: story.title }} />
+            )}
         </header>
     );
 }
@@ -78,9 +81,10 @@ function useFollowing(count: number) {
     return end;
 }
 
-function ReadOn({ last, isThrough, busy, readOn }: {
+function ReadOn({ last, isThrough, maySubscribe, busy, readOn }: {
     last: OpenScene;
     isThrough: boolean;
+    maySubscribe: boolean;
     busy: boolean;
     readOn: () => void;
 }) {
@@ -88,7 +92,7 @@ function ReadOn({ last, isThrough, busy, readOn }: {
     if (isThrough)
         return (
             <p class="read-on through" role="status">
-                <strong>{t("story.through")}</strong> {t("story.through_hint")}
+                <strong>{t("story.through")}</strong> {maySubscribe ? t("story.through_hint") : ""}
             </p>
         );
     const label = last.shown === 0 ? t("story.begin") : last.shown < all ? t("story.next") : t("story.next_scene");
@@ -156,7 +160,13 @@ export function StoryPage() {
                         {open.map((one) => <Messages key={one.scene.id} open={one} />)}
                         {reader.isResumed ? <p class="resumed">{t("story.resumed")}</p> : null}
                     </div>
-                    <ReadOn last={last} isThrough={reader.isThrough} busy={reader.busy} readOn={readOn} />
+                    <ReadOn
+                        last={last}
+                        isThrough={reader.isThrough}
+                        maySubscribe={story.author_id !== me.value && !!subscriptions.value && !isSubscribed(id)}
+                        busy={reader.busy}
+                        readOn={readOn}
+                    />
                     <div class="chat-end" ref={end} />
                 </>
             ) : null}
