@@ -105,6 +105,7 @@ const struct route routes[] = {
 
     {GET,    "/v1/admin/status",            "getStatus",      ADMIN, 200, NULL,                  NULL,               run_status, ""},
     {GET,    "/v1/admin/metrics",           "getAdminMetrics", ADMIN, 200, NULL,                 NULL,               run_metrics, ""},
+    {GET,    "/v1/admin/samples",           "getSamples",     ADMIN, 200, NULL,                  NULL,               run_samples, ""},
     {POST,   "/v1/admin/verify",            "verify",         ADMIN, 200, NULL,                  NULL,               run_verify, ""},
     {POST,   "/v1/admin/backup",            "backup",         ADMIN, 201, NULL,                  NULL,               run_backup, ""},
 

@@ -31,6 +31,20 @@ test("charts show what happens, and stay as wide as their place", () =>
         assert.ok(Math.abs(box - canvas) < 2, "resized with its box");
     }));
 
+test("charts begin with what the server remembers", () =>
+    withDemo([], async ({ server, open }) => {
+        const samples = () => server.call(1, "GET", "/v1/admin/samples", undefined, "admin");
+        await until(async () => (await samples()).items.length > 2, "the server has taken samples");
+        const { items } = await samples();
+        const page = await open("stories");
+        await page.route("**/v1/admin/metrics", () => undefined); // never answered: nothing but the past
+        await page.goto(`${server.origin}/#/operator`);
+        await until(async () => parseFloat(await legend(page, "Requests")) > 0, "the past is there");
+        assert.match(await legend(page, "Size"), /KiB|MiB/);
+        const [first, last] = [items[0].at, items.at(-1).at];
+        assert.ok(last - first >= 9000, "and is not of this moment");
+    }));
+
 test("the tail follows events, and filters choose among them", () =>
     withDemo([], async ({ server, open }) => {
         const page = await open("operator/events");

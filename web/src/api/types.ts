@@ -38,6 +38,7 @@ export type Notification = Schemas["Notification"];
 export type EventRow = Schemas["Event"];
 export type Webhook = Schemas["Webhook"];
 export type Status = Schemas["Status"];
+export type Samples = Schemas["Samples"];
 export type Job = Schemas["Job"];
 export type VerifyAnswer = Schemas["VerifyAnswer"];
 export type BackupAnswer = Schemas["BackupAnswer"];

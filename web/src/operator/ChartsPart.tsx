@@ -8,7 +8,7 @@ import { Choices, Loading } from "../ui/bits";
 import { number } from "../ui/format";
 import { Chart, type ChartRow } from "./Chart";
 import { EVERY_MS, History } from "./history";
-import { readMetrics } from "./metrics";
+import { readMetrics, readSamples } from "./metrics";
 import { duration } from "./units";
 import { usePoll } from "./usePoll";
 
@@ -62,6 +62,13 @@ const MINUTES = ["5", "15", "30"] as const;
 
 /** Kept while one looks at other pages; see History for its bound. */
 const history = new History();
+
+/** What was before one looked. Without it the charts begin empty. */
+async function remember(signal: AbortSignal): Promise<void> {
+    if (!history.isBehind(Date.now())) return;
+    const samples = await call("get", "/v1/admin/samples", { admin: true, signal }).catch(() => null);
+    if (samples && !signal.aborted) history.begin(readSamples(samples, Date.now()));
+}
 
 async function takeReading(signal: AbortSignal): Promise<boolean> {
     try {
@@ -117,6 +124,8 @@ export function ChartsPart() {
     const [tick, setTick] = useState(0);
     const [minutes, setMinutes] = useState<(typeof MINUTES)[number]>("5");
     usePoll(async (signal) => {
+        await remember(signal);
+        setTick((before) => before + 1);
         const [works, now] = await Promise.all([
             takeReading(signal),
             call("get", "/v1/admin/status", { admin: true, signal }).catch(() => null),
