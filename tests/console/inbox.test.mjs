@@ -185,6 +185,12 @@ test("a hundred authors are a list in which one searches", async () => {
     await window.page.getByText("All 100 authors").click();
     const list = window.page.locator(".authors-panel .chip");
     await eventually(() => list.count(), 100);
+    for (const width of [360, 1280]) {
+        await window.page.setViewportSize({ width, height: 740 });
+        const panel = await window.page.locator(".authors-panel").boundingBox();
+        const main = await window.page.locator("main").boundingBox();
+        assert.ok(panel.x >= main.x && panel.x + panel.width <= width, "it lies in the page");
+    }
     await window.page.fill("#author-search", "zoe");
     await eventually(() => list.allInnerTexts().then((all) => all.map((text) => text.split("\n")[0].trim())), ["Zoë Quill"]);
     await window.page.fill("#author-search", "qui");

@@ -67,6 +67,8 @@ test("rates are for a second, and holes stand for what is not known", () => {
     assert.equal(history.latest("requests"), null, "started anew");
     add(60000, { requests: 100, batches: 0 });
     assert.equal(history.latest("requests"), null, "nobody looked for a while");
+    add(60010, { requests: 103, batches: 0 });
+    assert.equal(history.timesS.at(-1), 60, "a moment is too short for a rate");
     history.miss(62000);
     add(64000, { requests: 200, batches: 0 });
     assert.equal(history.timesS.at(-1), 62, "after a miss one reading says nothing again");

@@ -15,6 +15,7 @@ import { usePoll } from "./usePoll";
 const rows: ChartRow[] = [
     {
         title: "chart.requests",
+        hint: "chart.requests_hint",
         unit: "rate",
         series: [
             { column: "requests", label: "chart.requests_all" },
@@ -23,25 +24,28 @@ const rows: ChartRow[] = [
     },
     {
         title: "chart.latency",
+        hint: "chart.latency_hint",
         unit: "seconds",
         series: [
             { column: "p50", label: "chart.p50" },
             { column: "p99", label: "chart.p99" },
         ],
     },
-    { title: "chart.batches", unit: "rate", series: [{ column: "batches", label: "chart.batches_rate" }] },
-    { title: "chart.per_batch", unit: "count", series: [{ column: "perBatch", label: "chart.per_batch_mean" }] },
+    { title: "chart.batches", hint: "chart.batches_hint", unit: "rate", series: [{ column: "batches", label: "chart.batches_rate" }] },
+    { title: "chart.per_batch", hint: "chart.per_batch_hint", unit: "count", series: [{ column: "perBatch", label: "chart.per_batch_mean" }] },
     {
         title: "chart.sync",
+        hint: "chart.sync_hint",
         unit: "seconds",
         series: [
             { column: "sync50", label: "chart.p50" },
             { column: "sync99", label: "chart.p99" },
         ],
     },
-    { title: "chart.queue", unit: "count", series: [{ column: "queue", label: "chart.queue_now" }] },
+    { title: "chart.queue", hint: "chart.queue_hint", unit: "count", series: [{ column: "queue", label: "chart.queue_now" }] },
     {
         title: "chart.streams",
+        hint: "chart.streams_hint",
         unit: "count",
         series: [
             { column: "streams", label: "chart.streams_now" },
@@ -50,6 +54,7 @@ const rows: ChartRow[] = [
     },
     {
         title: "chart.size",
+        hint: "chart.size_hint",
         unit: "bytes",
         series: [
             { column: "data", label: "chart.size_data" },

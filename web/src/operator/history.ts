@@ -59,9 +59,10 @@ export class History {
         (number | null)[]
     >;
 
-    /** A reading; the first one, and one after a break, begin a new line. */
+    /** A reading; the first one, and one after a break, begin a new line. One at once after another says nothing of rates. */
     add(reading: Reading): void {
         const before = this.last;
+        if (before && Math.abs(reading.atMs - before.atMs) < EVERY_MS / 2) return;
         this.last = reading;
         if (!before) return;
         const isBroken = wasRestarted(before, reading) || reading.atMs - before.atMs > BREAK_MS;

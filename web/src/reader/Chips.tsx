@@ -1,5 +1,5 @@
 /** The authors, with what is unread of each: a choice of one, or of all. Of many authors one is searched for by name. */
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { UnreadRow } from "../api/types";
 import { t } from "../i18n";
 import { Badge } from "../ui/bits";
@@ -50,6 +50,10 @@ function AuthorChip({ row, chosen, choose }: Omit<Props, "rows"> & { row: Unread
 function AuthorList({ rows, chosen, choose }: Props) {
     const [open, setOpen] = useState(false);
     const [typed, setTyped] = useState("");
+    const field = useRef<HTMLInputElement>(null);
+    useEffect(() => {
+        if (open) field.current?.focus();
+    }, [open]);
     const found = rows.filter((row) => hasPrefix(nameOf(row.name, row.user_id), typed));
     const take = (id: number) => {
         choose(id);
@@ -57,7 +61,12 @@ function AuthorList({ rows, chosen, choose }: Props) {
         setOpen(false);
     };
     return (
-        <details class="authors" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <details
+            class="authors"
+            open={open}
+            onToggle={(event) => setOpen(event.currentTarget.open)}
+            onKeyDown={(event) => event.key === "Escape" && setOpen(false)}
+        >
             <summary class="button">{t("inbox.all_authors", { n: rows.length })}</summary>
             {open ? (
                 <div class="authors-panel">
@@ -66,6 +75,7 @@ function AuthorList({ rows, chosen, choose }: Props) {
                     </label>
                     <input
                         id="author-search"
+                        ref={field}
                         type="search"
                         placeholder={t("people.search")}
                         autocomplete="off"

@@ -13,6 +13,7 @@ import { counted, nameOf, number } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { isBusy } from "../ui/optimistic";
 import { Parts } from "../ui/Parts";
+import { Power } from "../ui/Power";
 import { CommentForm } from "./CommentForm";
 import { type Thread, useReplies } from "./Comments";
 import { moderate, unfolded, vote } from "./commentActions";
@@ -64,20 +65,21 @@ async function remove({ comment, thread }: Props): Promise<void> {
 function Actions(props: Props & { reply: () => void }) {
     const { comment, thread } = props;
     const hidden = comment.value.status === "hidden";
+    const mine = comment.value.user_id === me.value;
     return (
         <>
             <Votes comment={comment} thread={thread} />
             <button type="button" class="quiet small" onClick={props.reply}>
                 {t("comments.reply")}
             </button>
-            {comment.value.user_id === me.value || isAdmin.value ? (
+            {mine || isAdmin.value ? (
                 <button
                     type="button"
                     class="quiet small"
-                    aria-label={t("comments.delete")}
                     onClick={() => void remove({ comment, thread })}
                 >
-                    {t("app.delete")}
+                    {t("app.delete")} <span class="unseen">{t("comments.this")}</span>
+                    {mine ? null : <Power of="admin" short />}
                 </button>
             ) : null}
             {isAdmin.value ? (
@@ -86,7 +88,7 @@ function Actions(props: Props & { reply: () => void }) {
                     class="quiet small"
                     onClick={() => void moderate(comment, hidden ? "restore" : "hide", thread.live.recount)}
                 >
-                    {t(hidden ? "comments.moderate_restore" : "comments.moderate_hide")}
+                    {t(hidden ? "comments.moderate_restore" : "comments.moderate_hide")} <Power of="admin" short />
                 </button>
             ) : null}
         </>

@@ -15,6 +15,7 @@ import { nameOf, number } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { optimistic } from "../ui/optimistic";
 import { Parts } from "../ui/Parts";
+import { Power } from "../ui/Power";
 import { Comments } from "./Comments";
 import { KindTag } from "./ItemRow";
 import { Likers } from "./Likers";
@@ -67,7 +68,7 @@ function Reactions({ post }: { post: Signal<Post> }) {
                 <span class="unseen">{t("post.fav")}</span> {number(stats.fav_count)}
             </button>
             <Likers postId={id} count={stats.like_count} />
-            <span class="soft heat">{t("post.heat", { n: number(stats.hot_score) })}</span>
+            <span class="soft heat" title={t("post.heat_hint")}>{t("post.heat", { n: number(stats.hot_score) })}</span>
         </div>
     );
 }
@@ -138,7 +139,7 @@ function Article({ post }: { post: Signal<Post> }) {
                 ) : null}
                 {mine || isAdmin.value ? (
                     <button type="button" class="quiet danger" onClick={() => void remove(now)}>
-                        <Icon name="trash" /> {t("post.delete")}
+                        <Icon name="trash" /> {t("post.delete")} {mine ? null : <Power of="admin" />}
                     </button>
                 ) : null}
             </p>

@@ -89,6 +89,9 @@ export function Navigation() {
                 <a class="home" href="#/inbox">
                     <Brand />
                 </a>
+                <a class="button quiet write-short" href="#/write" data-write>
+                    <Icon name="pen" /> {t("write.title")}
+                </a>
                 <MoreButton />
             </div>
             <nav aria-label={t("app.navigation")}>

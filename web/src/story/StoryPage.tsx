@@ -154,7 +154,7 @@ export function StoryPage() {
                     <Icon name="up" /> {t("story.earlier")}
                 </button>
             ) : null}
-            {last ? (
+            {last && !editing ? (
                 <>
                     <div class="chat" role="log" aria-label={t("story.log")} onClick={tap}>
                         {open.map((one) => <Messages key={one.scene.id} open={one} />)}
