@@ -20,7 +20,7 @@ export const core: Record<keyof typeof en, string> = {
     "nav.history": "浏览记录",
     "nav.saved": "赞与收藏",
     "nav.me": "我的主页",
-    "nav.people": "人",
+    "nav.people": "关注与粉丝",
     "nav.more": "更多",
     "nav.docs": "接口文档",
     "connection.connecting": "连接中…",
