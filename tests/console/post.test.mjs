@@ -142,6 +142,32 @@ test("an open post is live: comments, replies, likes, folds and edits of others 
     await eventually(() => window.page.locator(".connection").getAttribute("data-connection"), "online");
 });
 
+test("a new comment is shown also under a post with many, where the hottest come first", async () => {
+    const { author, reader, post } = await published();
+    const [guest] = users(1);
+    for (let i = 0; i < 30; i++) {
+        const { id } = await server.comment(author, post, `Liked ${i}`);
+        await server.call(guest, "PUT", `/v1/comments/${id}/like`);
+    }
+    const window = await open(reader);
+    await window.go(`#/post/${post}`);
+    const texts = () => window.page.locator(".comments > .thread > .comment .body").allInnerTexts();
+    await window.page.getByText("Liked 0", { exact: true }).or(window.page.getByText("Liked 29", { exact: true })).first().waitFor();
+    await server.comment(guest, post, "From elsewhere");
+    await eventually(async () => (await texts())[0], "From elsewhere");
+    await window.page.fill(".comment-form textarea", "My own");
+    await window.page.getByRole("button", { name: "Send" }).click();
+    await eventually(async () => (await texts())[0], "My own");
+    await server.comment(guest, post, "And another");
+    await eventually(async () => (await texts()).slice(0, 3), ["And another", "My own", "From elsewhere"]);
+    await window.page.mouse.move(700, 400);
+    await eventually(async () => {
+        await window.page.mouse.wheel(0, 4000);
+        return (await texts()).length;
+    }, 33);
+    assert.equal(new Set(await texts()).size, 33, "each once");
+});
+
 test("after one's own comment the number and the heat are right, also when no stream tells", async () => {
     const { reader, post } = await published();
     const window = await open(reader);

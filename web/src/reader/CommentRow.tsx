@@ -168,6 +168,7 @@ export function CommentRow({ first, thread, depth }: { first: Comment; thread: T
 
     const sent = (reply: Comment) => {
         replying.value = false;
+        thread.live.created.add(reply.id);
         const { stats } = comment.value;
         comment.value = { ...comment.value, stats: { ...stats, reply_count: stats.reply_count + 1 } };
         fresh.value = [...fresh.value, reply];

@@ -20,36 +20,59 @@ export interface Thread {
     live: LivePost;
 }
 
+type CommentPage = { limit: number; cursor?: string };
+
+/** A page of the comments under one parent. Of the hottest, the first page also has those that came since. */
+async function loadComments(thread: Thread, parent: number, page: CommentPage): Promise<Page<Comment>> {
+    const { postId, sort, live } = thread;
+    const under = parent ? { parent_id: parent } : {};
+    const list = (query: CommentPage & { sort: Sort }) =>
+        call("get", "/v1/posts/{post_id}/comments", { path: { post_id: postId }, query: { ...query, ...under } });
+    const answer = await list({ ...page, sort });
+    if (sort !== "hot" || page.cursor || answer.next_cursor === null || !live.created.size) return answer;
+    const newest = await list({ limit: NEWEST, sort: "new" });
+    const listed = new Set(answer.items.map((comment) => comment.id));
+    const fresh = newest.items.filter((comment) => live.created.has(comment.id) && !listed.has(comment.id));
+    return { ...answer, items: [...fresh, ...answer.items] };
+}
+
+const NEWEST = 20;
+
 /** The comments under one parent, 0 for the top level. */
 export function useReplies(thread: Thread, parent: number): Feed<Comment> {
-    const { postId, sort } = thread;
-    const feed = useMemo(
-        () =>
-            createFeed<Comment, Page<Comment>>(
-                (page) =>
-                    call("get", "/v1/posts/{post_id}/comments", {
-                        path: { post_id: postId },
-                        query: { ...page, sort, ...(parent ? { parent_id: parent } : {}) },
-                    }),
+    const { postId, sort, live } = thread;
+    const made = useMemo(
+        () => ({
+            feed: createFeed<Comment>(
+                (page) => loadComments(thread, parent, page),
                 (comment) => comment.id,
                 (before, now) => keepPlaces(before, now, sort),
             ),
+            asOf: live.comments.peek(),
+        }),
         [postId, sort, parent],
     );
-    const tick = thread.live.comments.value;
+    const { feed, asOf } = made;
+    const tick = live.comments.value;
+    const isLoaded = feed.head.value !== null;
     useEffect(() => {
-        if (tick && feed.head.value) void feed.refresh();
-    }, [feed, tick]);
+        if (tick !== asOf && isLoaded) void feed.refresh();
+    }, [feed, tick, isLoaded]);
     return feed;
 }
 
-/** What one is reading stays where it is when others vote; what is new comes first, or last under the oldest. */
+/**
+ * What one is reading stays where it is when others vote. What is newer than all of it comes first, or last under the
+ * oldest; what only came up from further down is put at the end.
+ */
 function keepPlaces(before: Comment[], now: Comment[], sort: Sort): Comment[] {
     const places = new Map(before.map((comment, i) => [comment.id, i]));
+    const newest = Math.max(0, ...places.keys());
+    const isNew = (comment: Comment) => sort !== "old" && comment.id > newest;
     const known = now.filter((comment) => places.has(comment.id));
-    const fresh = now.filter((comment) => !places.has(comment.id));
     known.sort((a, b) => (places.get(a.id) ?? 0) - (places.get(b.id) ?? 0));
-    return sort === "old" ? [...known, ...fresh] : [...fresh, ...known];
+    const others = now.filter((comment) => !places.has(comment.id));
+    return [...others.filter(isNew), ...known, ...others.filter((comment) => !isNew(comment))];
 }
 
 export function Comments(props: { postId: number; count: number; live: LivePost }) {
@@ -76,6 +99,7 @@ export function Comments(props: { postId: number; count: number; live: LivePost 
                 postId={props.postId}
                 label={t("comments.write")}
                 sent={(comment) => {
+                    props.live.created.add(comment.id);
                     if (!feed.items.value.some((one) => one.id === comment.id))
                         feed.items.value = [comment, ...feed.items.value];
                     props.live.recount();

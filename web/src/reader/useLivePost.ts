@@ -1,6 +1,6 @@
 /** A post that is open stays true: what others do to it comes over the stream, and is shown without a reload. */
 import { type Signal, useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { call } from "../api/client";
 import { Problem } from "../api/problem";
 import type { ActivityEvent, Post } from "../api/types";
@@ -10,10 +10,13 @@ import { isBusy } from "../ui/optimistic";
 
 /** Many comments within this time are read at once. */
 const SOON_MS = 100;
+const CREATED_MOST = 100;
 
 export interface LivePost {
     /** Changes when comments may have: lists of them read again. */
     comments: Signal<number>;
+    /** Comments written since the post was opened: shown also where the order would have them further down. */
+    created: Set<number>;
     /** Asks for the counts, after something was done here. */
     recount: () => void;
 }
@@ -21,6 +24,7 @@ export interface LivePost {
 export function useLivePost(post: Signal<Post>, gone: (problem: Problem) => void): LivePost {
     const { id } = post.value;
     const comments = useSignal(0);
+    const created = useMemo(() => new Set<number>(), [id]);
     const timer = useSignal<ReturnType<typeof setTimeout> | undefined>(undefined);
 
     const commentsSoon = () => {
@@ -51,9 +55,15 @@ export function useLivePost(post: Signal<Post>, gone: (problem: Problem) => void
         readAgain();
         commentsSoon();
     };
+    const note = (comment: number) => {
+        created.add(comment);
+        const oldest = created.values().next();
+        if (created.size > CREATED_MOST && !oldest.done) created.delete(oldest.value);
+    };
     const heard = (event: ActivityEvent) => {
         if (event.post_id !== id) return;
         if (event.comment_id !== null) commentsSoon();
+        if (event.comment_id !== null && event.type === "CommentCreated") note(event.comment_id);
         if (event.type === "PostEdited" || event.type === "PostDeleted") readAgain();
         else if (event.stats && !isBusy(post)) post.value = { ...post.value, stats: event.stats };
     };
@@ -66,5 +76,5 @@ export function useLivePost(post: Signal<Post>, gone: (problem: Problem) => void
     useLive("watching", everything);
     useLive("missed", everything);
     useLive("refreshed", everything);
-    return { comments, recount };
+    return { comments, created, recount };
 }

@@ -80,7 +80,8 @@ export function createFeed<T, P extends Page<T> = Page<T>>(
                 const page: P = await load({ limit, ...(next === null ? {} : { cursor: next }) });
                 if (mine !== turn) return;
                 first ??= page;
-                all.push(...page.items);
+                const known = new Set(all.map(key));
+                all.push(...page.items.filter((item) => !known.has(key(item))));
                 next = page.next_cursor;
             } while (next !== null && all.length < wanted);
             batch(() => {
