@@ -39,7 +39,9 @@ struct api *api_new(const struct api_config *config)
         ok = loop_init(api, i);
     if (ok)
         api->teller = teller_start(api);
-    ok = api->teller != NULL;
+    if (api->teller)
+        api->samples = samples_start(api);
+    ok = api->samples != NULL;
     /* The seals are made; the secret is not ours to keep. */
     api->config.seal_secret = NULL;
     if (!ok) {

@@ -8,6 +8,7 @@
 
 #include "api/exchange.h"
 #include "api/metrics.h"
+#include "api/samples.h"
 #include "api/streams.h"
 #include "api/tickets.h"
 
@@ -40,6 +41,7 @@ struct api {
     struct api_loop *loops;
     struct teller *teller;
     struct tickets *tickets;
+    struct samples *samples;
 };
 
 /* Zeros while there is no server. */

@@ -76,6 +76,8 @@ static void join_worker(struct api *api)
 void api_join(struct api *api)
 {
     join_worker(api);
+    samples_stop(api->samples);
+    api->samples = NULL;
     teller_stop(api->teller);
     api->teller = NULL;
 }

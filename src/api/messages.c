@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "api/messages.h"
 
+#include <string.h>
+
 #include "api/handlers.h"
 
 /* "event: name\nid: id\ndata: " and an open object. */
@@ -48,6 +50,29 @@ void message_notification(struct buf *to, const struct tidings_notification *not
     struct json_out out = begin(to, "notification", 0);
     put_notification(&out, notification);
     put_u64(&out, "unread", unread);
+    end(to, &out);
+}
+
+void message_activity(struct buf *to, const struct tidings_event *event, uint64_t post,
+                      const struct tidings_counts *counts)
+{
+    struct json_out out = begin(to, "activity", 0);
+    const char *type = tidings_event_name(event->type);
+    put_u64(&out, "post_id", post);
+    put_text(&out, "type", (struct tidings_text){type, strlen(type)});
+    put_id(&out, "comment_id", event->target_id == post ? 0 : event->target_id);
+    if (counts) {
+        put_stats(&out, TIDINGS_TARGET_POST, counts);
+    } else {
+        json_out_key(&out, "stats");
+        json_out_null(&out);
+    }
+    end(to, &out);
+}
+
+void message_missed(struct buf *to)
+{
+    struct json_out out = begin(to, "missed", 0);
     end(to, &out);
 }
 

@@ -25,6 +25,14 @@ void message_post(struct buf *to, const struct message_post *post);
 void message_notification(struct buf *to, const struct tidings_notification *notification,
                           uint64_t unread);
 
+/* Something happened to a post that a stream has open: what, to which comment if it was one (0: none), and the post's counts
+ * after it (NULL: it is gone). */
+void message_activity(struct buf *to, const struct tidings_event *event, uint64_t post,
+                      const struct tidings_counts *counts);
+
+/* What happened to open posts was too much to be told. */
+void message_missed(struct buf *to);
+
 /* How many notifications are unread. */
 void message_unread(struct buf *to, uint64_t unread);
 

@@ -12,17 +12,16 @@
 static const int statuses[] = {200, 201, 204, 400, 401, 403, 404, 405, 410, 422, 429, 500, 503, 0};
 enum { N_STATUSES = sizeof statuses / sizeof *statuses };
 
-/* Upper bounds of the histogram's buckets. */
-static const uint32_t bounds_us[] = {50,    100,   250,    500,    1000,   2500,    5000,   10000,
-                                     25000, 50000, 100000, 250000, 500000, 1000000, 5000000};
-enum { N_BOUNDS = sizeof bounds_us / sizeof *bounds_us };
+const uint32_t metrics_bounds_us[METRICS_BOUNDS] = {50,     100,    250,    500,     1000,
+                                                    2500,   5000,   10000,  25000,   50000,
+                                                    100000, 250000, 500000, 1000000, 5000000};
 
 /* One writer, any reader: relaxed loads and stores are enough. */
 typedef _Atomic uint64_t counter;
 
 struct route_metrics {
     counter by_status[N_STATUSES];
-    counter by_time[N_BOUNDS + 1];
+    counter by_time[METRICS_BOUNDS + 1];
     counter time_us;
 };
 
@@ -58,7 +57,7 @@ void metrics_count(struct metrics *metrics, size_t route, int status, uint64_t d
     size_t i = 0, bound = 0;
     while (i < N_STATUSES - 1 && statuses[i] != status)
         i++;
-    while (bound < N_BOUNDS && duration_us > bounds_us[bound])
+    while (bound < METRICS_BOUNDS && duration_us > metrics_bounds_us[bound])
         bound++;
     add(&m->by_status[i], 1);
     add(&m->by_time[bound], 1);
@@ -99,6 +98,31 @@ static uint64_t sum(struct api *api, size_t route, size_t offset)
     return total;
 }
 
+static bool is_held(size_t route)
+{
+    static const char *const held[] = {"stream", "verify", "backup"};
+    for (size_t i = 0; i < sizeof held / sizeof *held; i++)
+        if (!strcmp(route_label(route), held[i]))
+            return true;
+    return false;
+}
+
+void metrics_sum(struct api *api, struct metrics_sums *sums)
+{
+    *sums = (struct metrics_sums){0};
+    for (size_t r = 0; r <= n_routes; r++) {
+        for (size_t i = 0; i < N_STATUSES; i++) {
+            uint64_t n =
+                sum(api, r, offsetof(struct route_metrics, by_status) + i * sizeof(counter));
+            sums->requests += n;
+            sums->failures += statuses[i] >= 500 ? n : 0;
+        }
+        for (size_t i = 0; i <= METRICS_BOUNDS && !is_held(r); i++)
+            sums->by_time[i] +=
+                sum(api, r, offsetof(struct route_metrics, by_time) + i * sizeof(counter));
+    }
+}
+
 static void print_requests(struct api *api, struct buf *to)
 {
     head(to, "requests_total", "counter", "Requests answered, by operation and status.");
@@ -128,11 +152,11 @@ static void print_times(struct api *api, struct buf *to)
         const char *label = route_label(r);
         if (!sum(api, r, offsetof(struct route_metrics, time_us)))
             continue;
-        for (size_t i = 0; i <= N_BOUNDS; i++) {
+        for (size_t i = 0; i <= METRICS_BOUNDS; i++) {
             n += sum(api, r, offsetof(struct route_metrics, by_time) + i * sizeof(counter));
-            if (i < N_BOUNDS)
+            if (i < METRICS_BOUNDS)
                 buf_printf(to, "tidings_%s_bucket{operation=\"%s\",le=\"%g\"} %" PRIu64 "\n", name,
-                           label, bounds_us[i] / 1e6, n);
+                           label, metrics_bounds_us[i] / 1e6, n);
         }
         buf_printf(to, "tidings_%s_bucket{operation=\"%s\",le=\"+Inf\"} %" PRIu64 "\n", name, label,
                    n);

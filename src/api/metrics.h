@@ -23,6 +23,20 @@ void metrics_count(struct metrics *metrics, size_t route, int status, uint64_t d
 /* A token that was refused, by enum jwt_reason. */
 void metrics_count_token(struct metrics *metrics, unsigned reason);
 
+/* Upper bounds of the buckets of request times; one more bucket has no bound. */
+enum { METRICS_BOUNDS = 15 };
+extern const uint32_t metrics_bounds_us[METRICS_BOUNDS];
+
+/* Over all operations. The times leave out what is held open, or at work for minutes, on purpose. */
+struct metrics_sums {
+    uint64_t requests;
+    uint64_t failures; /* of these: answered with 5xx */
+    uint64_t by_time[METRICS_BOUNDS + 1];
+};
+
+/* Any thread. */
+void metrics_sum(struct api *api, struct metrics_sums *sums);
+
 /* The part about webhooks (webhook.c). */
 void webhook_metrics(const struct tidings_answer *answer, struct buf *to);
 

@@ -19,6 +19,7 @@ struct slice {
 enum { PARCEL_MESSAGES = 64 };
 
 #define NOT_COUNTED UINT64_MAX
+#define ANY_POST    UINT64_MAX /* ... this: for streams that have a post open, whichever */
 
 /* One user. */
 struct told {
@@ -37,6 +38,8 @@ struct parcel {
     atomic_uint holders;
     struct buf text;
     struct slice messages[PARCEL_MESSAGES];
+    uint64_t about
+        [PARCEL_MESSAGES]; /* by message: for streams that have this post open; 0: for all, ... */
     size_t n, room;
     struct told *told; /* by user id */
 };

@@ -100,11 +100,12 @@ const struct route routes[] = {
     {PUT,    "/v1/settings",                        "setSettings",       USER, 200,    prepare_preferences_set,   render_preferences,      NULL, ""},
 
     {POST,   "/v1/stream/ticket",           "createTicket",   USER, 201, NULL,                   NULL,               run_ticket, ""},
-    {GET,    "/v1/stream",                  "stream",         USER, 200, NULL,                   NULL,               streams_open, "ticket"},
+    {GET,    "/v1/stream",                  "stream",         USER, 200, NULL,                   NULL,               streams_open, "ticket post_ids"},
     {GET,    "/v1/events",                  "listEvents",     SERVICE, 200, prepare_events,      render_events,      NULL, "after limit"},
 
     {GET,    "/v1/admin/status",            "getStatus",      ADMIN, 200, NULL,                  NULL,               run_status, ""},
     {GET,    "/v1/admin/metrics",           "getAdminMetrics", ADMIN, 200, NULL,                 NULL,               run_metrics, ""},
+    {GET,    "/v1/admin/samples",           "getSamples",     ADMIN, 200, NULL,                  NULL,               run_samples, ""},
     {POST,   "/v1/admin/verify",            "verify",         ADMIN, 200, NULL,                  NULL,               run_verify, ""},
     {POST,   "/v1/admin/backup",            "backup",         ADMIN, 201, NULL,                  NULL,               run_backup, ""},
 

@@ -9,6 +9,7 @@
 #include "api/internal.h"
 #include "api/parcel.h"
 #include "api/teller.h"
+#include "api/watched.h"
 
 /* Parcels that wait for a loop at most; users looked at in one turn of it: requests of others wait for its end. */
 enum { PARCELS = 4, USERS_PER_TURN = 1024 };
@@ -22,6 +23,8 @@ struct watcher {
     uint64_t number;  /* among the loop's */
     bool greeted;     /* what is told before that is in the greeting */
     int64_t until_ms; /* of the token: nothing is sent after it */
+    size_t n_watches;
+    struct watch watches[]; /* posts that it has open */
 };
 
 /* A user with streams on this loop. */
@@ -142,6 +145,8 @@ static void remove_watcher(struct streams *streams, struct watcher *watcher)
 {
     struct online *online = find_online(streams, watcher->user);
     struct watcher **link = &online->watchers;
+    for (size_t i = 0; i < watcher->n_watches; i++)
+        watched_remove(teller_watched(streams->api->teller), &watcher->watches[i]);
     while (*link != watcher)
         link = &(*link)->next;
     *link = watcher->next;
@@ -175,6 +180,22 @@ static void send_all(const struct online *online, const struct parcel *parcel, s
         send_one(watcher, parcel, slice);
 }
 
+static bool has_open(const struct watcher *watcher, uint64_t post)
+{
+    for (size_t i = 0; i < watcher->n_watches; i++)
+        if (watcher->watches[i].post == post || post == ANY_POST)
+            return true;
+    return false;
+}
+
+static void send_message(const struct online *online, const struct parcel *parcel, unsigned i)
+{
+    uint64_t post = parcel->about[i];
+    for (struct watcher *watcher = online->watchers; watcher; watcher = watcher->next)
+        if (!post || has_open(watcher, post))
+            send_one(watcher, parcel, parcel->messages[i]);
+}
+
 /* The first that a stream hears. Other devices of the user may not have heard of this badge yet. */
 static void greet(struct online *online, const struct parcel *parcel, const struct told *told)
 {
@@ -194,7 +215,7 @@ static void greet(struct online *online, const struct parcel *parcel, const stru
 static void tell(struct online *online, const struct parcel *parcel, const struct told *told)
 {
     for (uint64_t bits = told->messages; bits; bits &= bits - 1)
-        send_all(online, parcel, parcel->messages[__builtin_ctzll(bits)]);
+        send_message(online, parcel, (unsigned)__builtin_ctzll(bits));
     send_all(online, parcel, told->own);
     if (told->badge != NOT_COUNTED && told->badge != online->badge) {
         online->badge = told->badge;
@@ -300,9 +321,10 @@ void streams_stop(struct streams *streams)
 /* ---- Opening -------------------------------------------------------------------------------- */
 
 /* A new stream of the user's, without its HTTP side; NULL if memory is short. */
-static struct watcher *add_watcher(struct streams *streams, const struct exchange *ex)
+static struct watcher *add_watcher(struct streams *streams, const struct exchange *ex,
+                                   const uint64_t *posts, size_t n)
 {
-    struct watcher *watcher = malloc(sizeof *watcher);
+    struct watcher *watcher = malloc(sizeof *watcher + n * sizeof *watcher->watches);
     struct online *online = watcher ? add_online(streams, ex->user_id) : NULL;
     if (!online) {
         free(watcher);
@@ -314,9 +336,28 @@ static struct watcher *add_watcher(struct streams *streams, const struct exchang
         .user = ex->user_id,
         .number = ++streams->opened,
         .until_ms = ex->claims.until_ms,
+        .n_watches = n,
     };
+    for (size_t i = 0; i < n; i++) {
+        watcher->watches[i] = (struct watch){.post = posts[i], .user = ex->user_id};
+        watched_add(teller_watched(streams->api->teller), &watcher->watches[i]);
+    }
     online->watchers = watcher;
     return watcher;
+}
+
+/* The posts that the stream is to hear of; none if it does not say. */
+static bool open_posts(struct exchange *ex, const uint64_t **posts, size_t *n)
+{
+    *n = 0;
+    if (!http_query_get(&ex->query, "post_ids").p)
+        return true;
+    if (!query_ids(ex, "post_ids", posts, n))
+        return false;
+    if (*n <= WATCHED_POSTS_MAX)
+        return true;
+    exchange_bound(ex, "post_ids", "1 to %d ids, separated by commas", WATCHED_POSTS_MAX);
+    return false;
 }
 
 void streams_open(struct exchange *ex)
@@ -324,11 +365,15 @@ void streams_open(struct exchange *ex)
     struct streams *streams = exchange_loop(ex)->streams;
     struct http_text last = http_request_header(ex->req, "Last-Event-ID", NULL);
     uint64_t seen = 0;
+    const uint64_t *posts = NULL;
+    size_t n_posts = 0;
     if (last.p && last.n && !parse_id(last, &seen)) {
         exchange_invalid(ex, "Last-Event-ID", "It must be the id of an event of this stream.");
         return;
     }
-    struct watcher *watcher = add_watcher(streams, ex);
+    if (!open_posts(ex, &posts, &n_posts))
+        return;
+    struct watcher *watcher = add_watcher(streams, ex, posts, n_posts);
     if (!watcher) {
         exchange_problem(ex, 503, "busy", "Too much to do at the moment. Try again later.");
         return;

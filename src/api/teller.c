@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/activity.h"
 #include "api/audience.h"
 #include "api/internal.h"
 #include "api/messages.h"
@@ -41,6 +42,7 @@ struct teller {
     struct api *api;
     pthread_t thread;
     struct audience audience;
+    struct watched watched;
     struct tidings_answer answer;
     struct arena texts; /* of the round */
     struct round round;
@@ -63,13 +65,14 @@ struct concern {
     bool delivered;             /* those too who have something delivered and follow no more */
     bool post, scene;           /* they are told of it */
     bool badge, unread;         /* what may have moved */
+    bool activity;              /* it happened to a post: those who have it open are told */
 };
 
 static const struct concern concerns[] = {
     [TIDINGS_EVENT_POST_PUBLISHED] = {FOLLOWERS, TIDINGS_OP_FANS_AMONG, .post = true,
                                       .badge = true},
     [TIDINGS_EVENT_POST_DELETED] = {FOLLOWERS, TIDINGS_OP_FANS_AMONG, .delivered = true,
-                                    .badge = true},
+                                    .badge = true, .activity = true},
     [TIDINGS_EVENT_SCENE_PUBLISHED] = {FOLLOWERS, TIDINGS_OP_SUBSCRIBERS_AMONG, .scene = true},
     [TIDINGS_EVENT_SCENE_DELETED] = {FOLLOWERS, TIDINGS_OP_SUBSCRIBERS_AMONG, .delivered = true,
                                      .unread = true},
@@ -80,6 +83,15 @@ static const struct concern concerns[] = {
     [TIDINGS_EVENT_INBOX_READ] = {ACTOR, .badge = true},
     [TIDINGS_EVENT_INBOX_PURGED] = {ACTOR, .badge = true},
     [TIDINGS_EVENT_NOTIFICATIONS_READ] = {ACTOR, .unread = true},
+    [TIDINGS_EVENT_POST_EDITED] = {.activity = true},
+    [TIDINGS_EVENT_REACTION_CREATED] = {.activity = true},
+    [TIDINGS_EVENT_REACTION_DELETED] = {.activity = true},
+    [TIDINGS_EVENT_VOTE_CREATED] = {.activity = true},
+    [TIDINGS_EVENT_VOTE_DELETED] = {.activity = true},
+    [TIDINGS_EVENT_COMMENT_CREATED] = {.activity = true},
+    [TIDINGS_EVENT_COMMENT_HIDDEN] = {.activity = true},
+    [TIDINGS_EVENT_COMMENT_RESTORED] = {.activity = true},
+    [TIDINGS_EVENT_COMMENT_DELETED] = {.activity = true},
 };
 
 static const struct concern *concern_of(enum tidings_event_type type)
@@ -190,6 +202,18 @@ static void make_post(struct teller *teller, struct parcel *parcel, size_t event
     parcel->messages[event] = parcel_slice(parcel, from);
 }
 
+/* What happened to a post, as a message to those who have it open; nothing if nobody has. */
+static void make_activity(struct teller *teller, struct parcel *parcel, size_t event)
+{
+    const struct tidings_event *events = teller->round.events;
+    uint64_t id = activity_post(&events[event]);
+    struct tidings_op op = {.kind = TIDINGS_OP_POST, .user_id = ACTING_USER, .u.post.post_id = id};
+    if (!watched_perhaps(&teller->watched, id))
+        return;
+    bool there = ask(teller, op);
+    activity_make(parcel, events, event, there ? &teller->answer.u.post.counts : NULL);
+}
+
 static struct tidings_text keep(struct teller *teller, struct tidings_text text)
 {
     char *copy = arena_text(&teller->texts, text.p, text.n);
@@ -288,7 +312,11 @@ static void tell_round(struct teller *teller)
             make_post(teller, parcel, i);
         if (concern->scene)
             load_scene(teller, i);
+        if (concern->activity)
+            make_activity(teller, parcel, i);
     }
+    if (round->lost)
+        activity_make_missed(parcel);
     for (size_t i = 0; i < round->n;)
         i = count_some_badges(teller, i);
     for (size_t i = 0; i < round->n; i++)
@@ -409,14 +437,19 @@ static void run_round(struct teller *teller)
     struct round *round = &teller->round;
     if (!begin_round(teller))
         return;
-    if (round->lost)
+    struct activity_users users = {round->users, round->n, round->messages};
+    if (round->lost) {
         mark_everybody(round);
+        activity_mark_missed(&teller->watched, users);
+    }
     for (size_t i = 0; i < round->n_events; i++) {
         const struct concern *concern = concern_of(round->events[i].type);
         if (concern->whom == ACTOR)
             mark_user(round, round->events[i].actor_user_id, concern);
-        else
+        else if (concern->whom == FOLLOWERS)
             mark_followers(teller, i, concern);
+        if (concern->activity)
+            activity_mark(&teller->watched, round->events, i, users);
     }
     tell_round(teller);
     arena_clear(&teller->texts);
@@ -475,6 +508,14 @@ static void *teller_main(void *arg)
     return NULL;
 }
 
+/* Whether anybody may have to hear of it. */
+static bool is_news(struct teller *teller, const struct tidings_event *event)
+{
+    const struct concern *concern = concern_of(event->type);
+    return concern->whom != NOBODY ||
+           (concern->activity && watched_perhaps(&teller->watched, activity_post(event)));
+}
+
 /* On the engine's thread. */
 static void heed(struct tidings_watcher *watcher, const struct tidings_event *events, size_t n)
 {
@@ -484,7 +525,7 @@ static void heed(struct tidings_watcher *watcher, const struct tidings_event *ev
     pthread_mutex_lock(&teller->mutex);
     teller->lost |= !n;
     for (size_t i = 0; i < n; i++) {
-        if (concern_of(events[i].type)->whom == NOBODY)
+        if (!is_news(teller, &events[i]))
             continue;
         if (teller->n_events < teller->api->config.stream_backlog)
             teller->events[teller->n_events++] = events[i];
@@ -511,6 +552,7 @@ struct teller *teller_start(struct api *api)
     teller->watcher.tell = heed;
     teller->last = &teller->first;
     audience_init(&teller->audience);
+    watched_init(&teller->watched);
     tidings_answer_init(&teller->answer);
     arena_init(&teller->texts, TEXTS_MAX);
     pthread_mutex_init(&teller->mutex, NULL);
@@ -540,6 +582,7 @@ void teller_stop(struct teller *teller)
     tidings_answer_release(&teller->answer);
     arena_release(&teller->texts);
     audience_release(&teller->audience);
+    watched_release(&teller->watched);
     free(teller->round.users);
     free(teller->events);
     pthread_mutex_destroy(&teller->mutex);
@@ -562,6 +605,11 @@ bool teller_greet(struct teller *teller, unsigned loop, uint64_t user, uint64_t 
     pthread_cond_signal(&teller->wanted);
     pthread_mutex_unlock(&teller->mutex);
     return true;
+}
+
+struct watched *teller_watched(struct teller *teller)
+{
+    return &teller->watched;
 }
 
 bool teller_online(struct teller *teller, uint64_t user)

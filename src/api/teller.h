@@ -13,6 +13,7 @@
 
 struct api;
 struct teller;
+struct watched;
 
 /* Starts the thread, and watches. NULL if that cannot be done. */
 struct teller *teller_start(struct api *api);
@@ -24,6 +25,9 @@ void teller_stop(struct teller *teller);
  * short. */
 bool teller_greet(struct teller *teller, unsigned loop, uint64_t user, uint64_t stream,
                   uint64_t seen);
+
+/* The posts that streams have open. */
+struct watched *teller_watched(struct teller *teller);
 
 /* A user's first stream on a loop has begun, or the last one ended. False if memory is short. */
 bool teller_online(struct teller *teller, uint64_t user);

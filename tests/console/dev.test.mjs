@@ -38,4 +38,30 @@ test("the link signs in, hides its tokens, and one may act as another", async ()
     await eventually(() => window.badge(), 0);
 });
 
+test("what is possible only by a token of a service or an administrator is marked so", async () => {
+    const window = await fresh();
+    await window.page.goto(server.link);
+    await window.online();
+    const { id } = await server.publish(2, "Of Ann");
+    await server.comment(1, id, "By Robin");
+    await server.comment(2, id, "By Ann");
+    await window.go(`#/post/${id}`);
+    const power = (button) => button.locator("[data-power]").evaluateAll((all) => all.map((one) => one.dataset.power));
+    const comment = (text) => window.page.locator(".comment", { hasText: text });
+    await comment("By Ann").waitFor();
+    assert.deepEqual(await power(window.page.getByRole("button", { name: "Delete this post admin token" })), ["admin"]);
+    assert.deepEqual(await power(comment("By Ann").getByRole("button", { name: "Delete this comment" })), ["admin"]);
+    assert.deepEqual(await power(comment("By Ann").getByRole("button", { name: "Hide" })), ["admin"]);
+    assert.deepEqual(await power(comment("By Robin").getByRole("button", { name: "Delete this comment" })), [], "one's own");
+    assert.deepEqual(await power(window.page.locator(".switch")), ["service"]);
+    await window.go("#/operator");
+    assert.deepEqual(await power(window.page.locator("main h1")), ["admin"]);
+
+    // Ann may delete what is hers by being Ann.
+    await window.page.selectOption("#act-as", { label: "Ann" });
+    await window.go(`#/post/${id}`);
+    await comment("By Ann").waitFor();
+    assert.deepEqual(await power(window.page.getByRole("button", { name: "Delete this post" })), []);
+});
+
 const newest = (window) => window.page.locator("main [data-row]").first().getAttribute("data-post");

@@ -137,6 +137,71 @@ test("mark all read swallows nothing that arrives at the same moment", async () 
     assert.equal((await server.call(fan, "GET", "/v1/inbox/unread")).total, 1);
 });
 
+test("mark all read can be undone; what was read before stays read", async () => {
+    const { fan, authors, posts } = await reader(2, 5);
+    await server.call(fan, "POST", "/v1/inbox/mark-read", { post_ids: [posts[0]] });
+    const window = await open(fan);
+    await eventually(() => window.badge(), 4);
+    await window.page.waitForSelector("[data-mark-all]:enabled");
+    await window.page.click("[data-mark-all]");
+    await window.sees("4 marked read.");
+    await eventually(() => window.badge(), 0);
+    await window.page.locator(".toast").getByRole("button", { name: "Undo" }).click();
+    await eventually(() => window.badge(), 4);
+    await eventually(() => window.rowState(posts[4]), "unread");
+    assert.equal(await window.rowState(posts[0]), "read");
+    assert.equal((await server.call(fan, "GET", "/v1/inbox/unread")).total, 4);
+
+    // Of one author alone, likewise.
+    await window.page.click(`.chip[data-author="${authors[1]}"]`);
+    await window.page.getByRole("button", { name: "Mark all of Author 2 read" }).click();
+    await eventually(() => window.badge(), 2);
+    await window.page.locator(".toast").getByRole("button", { name: "Undo" }).last().click();
+    await eventually(() => window.badge(), 4);
+});
+
+test("the offer to undo stands for ten seconds", async () => {
+    const { fan } = await reader(1, 1);
+    const window = await open(fan);
+    await window.page.waitForSelector("[data-mark-all]:enabled");
+    await window.page.clock.install();
+    await window.page.click("[data-mark-all]");
+    const undo = window.page.locator(".toast").getByRole("button", { name: "Undo" });
+    await undo.waitFor();
+    await window.page.clock.runFor(9500);
+    assert.equal(await undo.count(), 1);
+    await window.page.clock.runFor(1000);
+    await eventually(() => undo.count(), 0);
+});
+
+test("a hundred authors are a list in which one searches", async () => {
+    const { fan, authors } = await reader(100);
+    await server.name(authors[70], "Zoë Quill");
+    await server.publish(authors[70], "From Zoë");
+    await server.publish(authors[3], "From the fourth");
+    const window = await open(fan);
+    await eventually(() => window.badge(), 2);
+    assert.ok((await window.page.locator(".chips .chip").count()) < 10, "few of them are chips");
+    await window.page.getByText("All 100 authors").click();
+    const list = window.page.locator(".authors-panel .chip");
+    await eventually(() => list.count(), 100);
+    for (const width of [360, 1280]) {
+        await window.page.setViewportSize({ width, height: 740 });
+        const panel = await window.page.locator(".authors-panel").boundingBox();
+        const main = await window.page.locator("main").boundingBox();
+        assert.ok(panel.x >= main.x && panel.x + panel.width <= width, "it lies in the page");
+    }
+    await window.page.fill("#author-search", "zoe");
+    await eventually(() => list.allInnerTexts().then((all) => all.map((text) => text.split("\n")[0].trim())), ["Zoë Quill"]);
+    await window.page.fill("#author-search", "qui");
+    await list.first().click();
+    await eventually(() => window.page.locator("main [data-row] h2").allInnerTexts(), ["From Zoë\n(unread)"]);
+    await eventually(() => window.page.locator('.chip[aria-pressed="true"]').innerText().then((text) => text.split("\n")[0].trim()), "Zoë Quill");
+    assert.equal(await window.page.locator(".authors-panel").count(), 0);
+    await window.page.locator('.chip[data-author="0"]').click();
+    await eventually(() => window.page.locator("main [data-row]").count(), 2);
+});
+
 test("one author's posts can be chosen and marked read alone", async () => {
     const { fan, authors } = await reader(2, 4);
     const window = await open(fan);
@@ -166,6 +231,26 @@ test("a mark that the server refuses is taken back", async () => {
     await eventually(() => window.badge(), 2);
     await eventually(() => window.chip(authors[0]), 2);
     await window.page.waitForSelector(".toast.error");
+});
+
+test("a mark counts at once, also while the numbers by author are still on their way", async () => {
+    const { fan, authors, posts } = await reader(1, 2);
+    const window = await open(fan);
+    await window.row(posts[0]).waitFor();
+    let answer;
+    const held = new Promise((done) => (answer = done));
+    await window.page.route("**/v1/inbox/unread", async (route) => {
+        const old = await route.fetch();
+        await held;
+        await route.fulfill({ response: old });
+    });
+    await window.page.reload();
+    await eventually(() => window.badge(), 2);
+    await window.row(posts[0]).locator("[data-mark]").click();
+    await eventually(() => window.badge(), 1);
+    answer();
+    await eventually(() => window.chip(authors[0]), 1);
+    assert.equal(await window.badge(), 1);
 });
 
 test("marks reach the server in the order in which they were made", async () => {

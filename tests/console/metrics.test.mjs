@@ -11,7 +11,7 @@ async function load(file) {
     return import(`data:text/javascript;base64,${Buffer.from(built.outputFiles[0].text).toString("base64")}`);
 }
 
-const { readMetrics, quantile } = await load("src/operator/metrics.ts");
+const { readMetrics, readSamples, quantile } = await load("src/operator/metrics.ts");
 const { History } = await load("src/operator/history.ts");
 
 const page = ({ requests, slow = 0, batches = 0 }) => `# HELP tidings_requests_total Requests.
@@ -67,9 +67,35 @@ test("rates are for a second, and holes stand for what is not known", () => {
     assert.equal(history.latest("requests"), null, "started anew");
     add(60000, { requests: 100, batches: 0 });
     assert.equal(history.latest("requests"), null, "nobody looked for a while");
+    add(60010, { requests: 103, batches: 0 });
+    assert.equal(history.timesS.at(-1), 60, "a moment is too short for a rate");
     history.miss(62000);
     add(64000, { requests: 200, batches: 0 });
     assert.equal(history.timesS.at(-1), 62, "after a miss one reading says nothing again");
+});
+
+test("charts begin with what the server remembers, by this browser's clock", () => {
+    const sample = (at, requests) => ({
+        at, requests, failures: 0, latency: [requests, 0, 1], batches: 0, changes: 0, commit: [0, 0], write_queue: 0,
+        streams: 1, connections: 2, data_bytes: 4096, log_bytes: 0,
+    });
+    const samples = {
+        every_ms: 10000, latency_bounds_us: [1000, 2000], commit_bounds_us: [0],
+        items: [sample(50_000, 0), sample(60_000, 100), sample(70_000, 300), sample(72_000, 320)],
+    };
+    const readings = readSamples(samples, 1_072_000);
+    assert.deepEqual(readings.map((one) => one.atMs), [1_050_000, 1_060_000, 1_070_000, 1_072_000]);
+    assert.deepEqual(readings[1].latency, { bounds: [0.001, 0.002, Infinity], counts: [100, 100, 101] });
+    const history = new History();
+    assert.ok(history.isBehind(1_072_000));
+    history.begin(readings);
+    assert.deepEqual(history.columns.requests, [10, 20, 10]);
+    assert.ok(!history.isBehind(1_074_000));
+    history.add(readMetrics(page({ requests: 330 }), 1_074_000));
+    assert.equal(history.latest("requests"), 5.5, "what is read now goes on from there");
+    assert.ok(history.isBehind(1_200_000));
+    history.begin(readings);
+    assert.equal(history.timesS.length, 3, "anew, not twice");
 });
 
 test("a page left open for a day holds no more than half an hour", () => {

@@ -6,7 +6,8 @@ import { test } from "node:test";
 import { until } from "./support/browser.mjs";
 import { withDemo } from "./support/stage.mjs";
 
-const legend = (page, chart, i = 0) => page.locator(".chart", { hasText: chart }).locator(".legend strong").nth(i).textContent();
+const legend = (page, chart, i = 0) =>
+    page.locator(".chart", { has: page.getByText(chart, { exact: true }) }).locator(".legend strong").nth(i).textContent();
 
 test("charts show what happens, and stay as wide as their place", () =>
     withDemo([], async ({ server, open }) => {
@@ -18,10 +19,10 @@ test("charts show what happens, and stay as wide as their place", () =>
             while (!stop) await server.call(1, "POST", "/v1/posts", { kind: "note", title: "t" });
         })();
         await until(async () => parseFloat(await legend(page, "Requests")) > 5, "requests");
-        await until(async () => parseFloat(await legend(page, "Write batches")) > 5, "batches");
-        await until(async () => /(µs|ms)$/.test(await legend(page, "Latency", 1)), "latency");
-        await until(async () => /(µs|ms)$/.test(await legend(page, "durable")), "time to sync");
-        assert.match(await legend(page, "Size"), /KiB|MiB/);
+        await until(async () => parseFloat(await legend(page, "Writes to disk")) > 5, "batches");
+        await until(async () => /(µs|ms)$/.test(await legend(page, "Time to answer", 1)), "latency");
+        await until(async () => /(µs|ms)$/.test(await legend(page, "Time of a write to disk")), "time to sync");
+        assert.match(await legend(page, "Room on the disk"), /KiB|MiB/);
         stop = true;
         await load;
         await page.setViewportSize({ width: 390, height: 844 });
@@ -29,6 +30,41 @@ test("charts show what happens, and stay as wide as their place", () =>
         const [box, canvas] = await page.locator(".chart").first().evaluate((figure) =>
             [".chart-box", "canvas"].map((name) => figure.querySelector(name).getBoundingClientRect().width));
         assert.ok(Math.abs(box - canvas) < 2, "resized with its box");
+    }));
+
+test("charts begin with what the server remembers", () =>
+    withDemo([], async ({ server, open }) => {
+        const samples = () => server.call(1, "GET", "/v1/admin/samples", undefined, "admin");
+        await until(async () => (await samples()).items.length > 2, "the server has taken samples");
+        const { items } = await samples();
+        const page = await open("stories");
+        await page.route("**/v1/admin/metrics", () => undefined); // never answered: nothing but the past
+        await page.goto(`${server.origin}/#/operator`);
+        await until(async () => parseFloat(await legend(page, "Requests")) > 0, "the past is there");
+        assert.match(await legend(page, "Room on the disk"), /KiB|MiB/);
+        const [first, last] = [items[0].at, items.at(-1).at];
+        assert.ok(last - first >= 9000, "and is not of this moment");
+    }));
+
+test("at 1280 × 860 the table of events fits, tiles stand in equal rows, and the column at the side does not scroll", () =>
+    withDemo([], async ({ server, open }) => {
+        const story = await server.demoStory("The lighthouse");
+        await server.scene(5, story, "A scene", ["one"]);
+        const page = await open("operator/events", { viewport: { width: 1280, height: 860 } });
+        await page.waitForSelector("td:has-text('ScenePublished')");
+        const beyond = (selector, side) =>
+            page.locator(selector).evaluate((box, of) => box[`scroll${of}`] - box[`client${of}`], side);
+        assert.ok((await beyond(".table", "Width")) <= 0, "the table");
+        assert.ok((await beyond(".side", "Height")) <= 0, "the column");
+        await page.goto(`${server.origin}/#/operator`);
+        await page.waitForSelector(".fact");
+        const perRow = async () => {
+            const tops = await page.locator(".fact").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().top));
+            return [...new Set(tops)].map((top) => tops.filter((other) => other === top).length);
+        };
+        assert.deepEqual(await perRow(), [4, 4]);
+        await page.setViewportSize({ width: 390, height: 844 });
+        assert.deepEqual(await perRow(), [2, 2, 2, 2]);
     }));
 
 test("the tail follows events, and filters choose among them", () =>
@@ -39,7 +75,7 @@ test("the tail follows events, and filters choose among them", () =>
         await server.call(78, "POST", "/v1/posts", { kind: "note", title: "t" });
         await page.waitForSelector("tr:has-text('PostPublished') >> text=78");
         await page.getByLabel("Type").selectOption("FollowCreated");
-        await page.getByLabel("Actor").fill("77");
+        await page.getByLabel("Who").fill("77");
         await until(async () => (await page.locator("tbody tr").count()) === 1, "only the one");
         assert.match(await page.locator("tbody tr").textContent(), /FollowCreated77user 2\+1/);
         await page.getByRole("button", { name: "Pause" }).click();

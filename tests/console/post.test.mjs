@@ -56,7 +56,7 @@ test("comments: written, answered, voted down until they fold, unfolded and fold
     await window.page.getByRole("button", { name: "Send" }).click();
     const comment = window.page.locator(".comment").first();
     await comment.getByText("Buy ovens now").waitFor();
-    await eventually(() => window.page.locator("#comments-title small").innerText(), "1 comments");
+    await eventually(() => window.page.locator("#comments-title small").innerText(), "1 comment");
 
     await comment.getByRole("button", { name: "Reply" }).click();
     await comment.locator(".comment-form textarea").fill("I answer myself");
@@ -93,6 +93,116 @@ test("comments: written, answered, voted down until they fold, unfolded and fold
     await folded.getByText("This comment was deleted.").waitFor();
 });
 
+test("an open post is live: comments, replies, likes, folds and edits of others appear without a reload", async () => {
+    const { author, reader, post } = await published();
+    const [guest, ...voters] = users(4);
+    const window = await open(reader);
+    await window.go(`#/post/${post}`);
+    const count = () => window.page.locator("#comments-title small").innerText();
+    const heat = () => window.page.locator("article .heat").innerText();
+    await eventually(count, "0 comments");
+    await window.page.evaluate(() => (window.isSamePage = true));
+
+    const first = await server.comment(guest, post, "From elsewhere");
+    const comment = window.page.locator(`.comment[data-comment="${first.id}"] > .comment-own`);
+    await eventually(() => comment.locator(".body").innerText(), "From elsewhere");
+    await eventually(count, "1 comment");
+    await eventually(heat, "Heat 5");
+    await server.comment(author, post, "An answer", first.id);
+    await window.page.locator(".thread.inner .comment").getByText("An answer").waitFor();
+    await eventually(count, "2 comments");
+    await server.call(guest, "PUT", `/v1/posts/${post}/like`);
+    await eventually(() => like(window).textContent(), "Like 1");
+    await eventually(heat, "Heat 13");
+
+    // What one is reading stays where it is, whatever the votes.
+    const second = await server.comment(guest, post, "The second");
+    await window.page.getByText("The second").waitFor();
+    for (const voter of voters) await server.call(voter, "PUT", `/v1/comments/${first.id}/like`);
+    await eventually(() => comment.locator(".react.like").textContent(), "Like this comment 3");
+    const order = () => window.page.locator(".comments > .thread > .comment").evaluateAll((all) => all.map((one) => +one.dataset.comment));
+    assert.deepEqual(await order(), [second.id, first.id]);
+
+    for (const voter of voters) await server.call(voter, "PUT", `/v1/comments/${second.id}/downvote`);
+    await window.page.locator(`.comment[data-comment="${second.id}"] .folded`).waitFor();
+    await eventually(count, "2 comments");
+    await server.call(author, "PATCH", `/v1/posts/${post}`, { title: "A better bench", body: "Three boards." });
+    await eventually(() => window.page.locator("article h1").innerText(), "A better bench");
+    await eventually(() => window.page.title(), "A better bench · Tidings");
+
+    // Another post, over the same stream anew; and the first one is heard no more.
+    const other = await server.publish(author, "Another one");
+    await window.go(`#/post/${other.id}`);
+    await eventually(() => like(window).textContent(), "Like 0");
+    await server.call(guest, "PUT", `/v1/posts/${other.id}/like`);
+    await eventually(() => like(window).textContent(), "Like 1");
+    await server.call(author, "DELETE", `/v1/posts/${other.id}`);
+    await window.page.waitForSelector("article.post.deleted");
+    assert.equal(await window.page.evaluate(() => window.isSamePage), true);
+    await eventually(() => window.page.locator(".connection").getAttribute("data-connection"), "online");
+});
+
+test("a new comment is shown also under a post with many, where the hottest come first", async () => {
+    const { author, reader, post } = await published();
+    const [guest] = users(1);
+    for (let i = 0; i < 30; i++) {
+        const { id } = await server.comment(author, post, `Liked ${i}`);
+        await server.call(guest, "PUT", `/v1/comments/${id}/like`);
+    }
+    const window = await open(reader);
+    await window.go(`#/post/${post}`);
+    const texts = () => window.page.locator(".comments > .thread > .comment .body").allInnerTexts();
+    await window.page.getByText("Liked 0", { exact: true }).or(window.page.getByText("Liked 29", { exact: true })).first().waitFor();
+    await server.comment(guest, post, "From elsewhere");
+    await eventually(async () => (await texts())[0], "From elsewhere");
+    await window.page.fill(".comment-form textarea", "My own");
+    await window.page.getByRole("button", { name: "Send" }).click();
+    await eventually(async () => (await texts())[0], "My own");
+    await server.comment(guest, post, "And another");
+    await eventually(async () => (await texts()).slice(0, 3), ["And another", "My own", "From elsewhere"]);
+    await window.page.mouse.move(700, 400);
+    await eventually(async () => {
+        await window.page.mouse.wheel(0, 4000);
+        return (await texts()).length;
+    }, 33);
+    assert.equal(new Set(await texts()).size, 33, "each once");
+});
+
+test("after one's own comment the number and the heat are right, also when no stream tells", async () => {
+    const { reader, post } = await published();
+    const window = await open(reader);
+    await window.page.route("**/v1/stream*", (route) => route.abort());
+    await window.go(`#/post/${post}`);
+    await window.page.waitForSelector("[data-connection=offline]");
+    await eventually(() => window.page.locator("article .heat").innerText(), "Heat 0");
+    await window.page.fill(".comment-form textarea", "Mine");
+    await window.page.getByRole("button", { name: "Send" }).click();
+    await eventually(() => window.page.locator("article .heat").innerText(), "Heat 5");
+    await eventually(() => window.page.locator("#comments-title small").innerText(), "1 comment");
+    await eventually(() => window.page.locator(".comment").count(), 1);
+});
+
+test("an author edits a post; others cannot", async () => {
+    const { author, reader, post } = await published();
+    const [hers, his] = [await open(author), await open(reader)];
+    for (const window of [hers, his]) await window.go(`#/post/${post}`);
+    await his.page.waitForSelector("article.post");
+    assert.equal(await his.page.getByRole("button", { name: "Edit this post" }).count(), 0);
+    await hers.page.getByRole("button", { name: "Edit this post" }).click();
+    assert.equal(await hers.page.inputValue("#write-title"), "A bench");
+    assert.equal(await hers.page.inputValue("#write-body"), "Two boards.");
+    await hers.page.getByRole("button", { name: "Cancel" }).click();
+    await hers.page.getByRole("button", { name: "Edit this post" }).click();
+    await hers.page.fill("#write-title", "A long bench");
+    await hers.page.fill("#write-body", "Four boards.");
+    await hers.page.getByRole("button", { name: "Save" }).click();
+    await eventually(() => hers.page.locator("article h1").innerText(), "A long bench");
+    await eventually(() => his.page.locator("article .body").innerText(), "Four boards.");
+    await his.page.getByText(/edited/).waitFor();
+    const { title, body } = await server.call(reader, "GET", `/v1/posts/${post}`);
+    assert.deepEqual([title, body], ["A long bench", "Four boards."]);
+});
+
 test("an author's page: follow and its end, the mutual mark, lists, the filter by read status", async () => {
     const { author, post } = await published();
     const [guest] = users(1);
@@ -101,7 +211,7 @@ test("an author's page: follow and its end, the mutual mark, lists, the filter b
     const window = await open(guest);
     await window.go(`#/user/${author}`);
     await window.sees("Follows you");
-    await window.sees("1 followers");
+    await window.sees("1 follower");
     await window.page.click("[data-follow]");
     await window.sees("You follow each other");
     await window.sees("2 followers");
@@ -123,13 +233,71 @@ test("an author's page: follow and its end, the mutual mark, lists, the filter b
     await window.page.locator(`main a[href="#/user/${guest}"]`).first().waitFor();
     await window.go(`#/user/${author}`);
     await window.page.click("[data-follow]");
-    await window.sees("1 followers");
+    await window.sees("1 follower");
 
     await window.page.route("**/v1/relation/follow", (route) => route.abort());
     await window.page.click("[data-follow]");
     await window.page.waitForSelector(".toast.error");
     await eventually(() => window.page.locator("[data-follow]").getAttribute("aria-pressed"), "false");
-    await window.sees("1 followers");
+    await window.sees("1 follower");
+});
+
+test("one's own posts are not unread", async () => {
+    const { author, post } = await published();
+    const window = await open(author);
+    await window.page.click("[data-nav=user]");
+    await window.row(post).waitFor();
+    assert.equal(await window.rowState(post), "");
+    assert.equal(await window.row(post).locator("h2").innerText(), "A bench");
+    assert.equal(await window.page.locator("input[name=read-status]").count(), 0);
+});
+
+test("people: followers and following are one click away, and somebody is found by name", async () => {
+    const { author, reader } = await published();
+    const [far, fan] = users(2);
+    await server.name(fan, "Élodie Marsh");
+    await server.name(far, "Far away");
+    await server.follow(fan, reader);
+    const window = await open(reader);
+    const names = () => window.page.locator("main [data-row] h2").allInnerTexts();
+    await window.page.click("[data-nav=people]");
+    await eventually(names, ["Ann"]);
+    await window.page.getByText("Followers", { exact: true }).click();
+    await eventually(names, ["Élodie Marsh"]);
+    for (const [typed, found] of [["elo", ["Élodie Marsh"]], ["mar", ["Élodie Marsh"]], ["an", ["Ann"]], ["lodie", []], [`#${far}`, ["Far away"]]]) {
+        await window.page.fill("#people-search", typed);
+        await eventually(names, found, typed);
+    }
+    await window.page.fill("#people-search", "ann");
+    await window.page.locator("main [data-row] [data-open]").first().click();
+    await eventually(() => window.page.url().endsWith(`#/user/${author}`), true);
+});
+
+test("addresses in texts are links, of the web only", async () => {
+    const { author, reader, post } = await published();
+    const text = [
+        "See https://a.example/x?y=1&z=(2), (or http://b.example/c).",
+        "javascript:alert(1) JAVASCRIPT://x data:text/html,x ftp://c.example//d file:///etc/passwd mailto:x@y.example",
+        "看https://例子.example/路径。还有 HTTPS://D.example! https:// http://[bad",
+        'https://e.example/"onclick="pwned() https://f.example/<b>',
+    ].join("\n");
+    await server.call(author, "PATCH", `/v1/posts/${post}`, { body: text });
+    await server.comment(author, post, "Also https://g.example/ and javascript:alert(2)");
+    const window = await open(reader);
+    await window.go(`#/post/${post}`);
+    const links = (where) => window.page.locator(`${where} .body a`).evaluateAll((all) =>
+        all.map((link) => [link.textContent, link.getAttribute("href"), link.target, link.rel]));
+    const link = (shown, href = shown) => [shown, href, "_blank", "noopener noreferrer"];
+    await eventually(() => links("article"), [
+        link("https://a.example/x?y=1&z=(2)"),
+        link("http://b.example/c"),
+        link("https://例子.example/路径", "https://xn--fsqu00a.example/%E8%B7%AF%E5%BE%84"),
+        link("HTTPS://D.example", "https://d.example/"),
+        link("https://e.example/"),
+        link("https://f.example/"),
+    ]);
+    await eventually(() => links(".comment"), [link("https://g.example/")]);
+    assert.equal(await window.page.locator("article .body").innerText(), text);
 });
 
 test("the hot list has what is liked first", async () => {

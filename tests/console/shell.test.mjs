@@ -30,6 +30,7 @@ test("sign in with a token and out again; what is no token is refused", async ()
     await window.online();
     await window.page.getByRole("button", { name: "Sign out" }).click();
     await window.page.waitForSelector("main.sign-in");
+    await eventually(() => window.page.title(), "Sign in · Tidings");
     assert.equal(await window.page.evaluate(() => sessionStorage.getItem("tidings.session")), null);
 });
 
@@ -130,6 +131,28 @@ test("on a phone the badge stays on one line, also when it says 999+", async () 
     await eventually(() => badge.locator("[aria-hidden]").innerText(), "999+");
     assert.equal(await height(), one);
     assert.equal(await window.fits(), true);
+});
+
+test("on a phone one writes from any page, and no number lies over a picture", async () => {
+    const [user, author] = users(2);
+    await server.follow(user, author);
+    const story = await server.publish(author, "A story", "", "story");
+    await server.call(user, "PUT", `/v1/stories/${story.id}/subscription`);
+    await server.scene(author, story.id, "A scene", ["one"]);
+    const window = await open(user, { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
+    await eventually(() => window.badge("notifications"), 1);
+    for (const word of ["inbox", "notifications"]) {
+        const [icon, badge] = await Promise.all(["svg", ".badge"].map((part) => window.page.locator(`[data-nav=${word}] ${part}`).boundingBox()));
+        assert.ok(badge.x >= icon.x + icon.width - 1, `${word}: the number begins where the picture ends`);
+    }
+    await window.page.locator("[data-write]").tap();
+    await window.page.waitForSelector("#write-title");
+    const inside = await window.page.locator("main .choices").evaluate((box) => {
+        const outer = box.getBoundingClientRect();
+        return [...box.querySelectorAll("label span")].map((one) => one.getBoundingClientRect()).every(
+            (one) => Math.abs(one.top - outer.top - (outer.bottom - one.bottom)) <= 1);
+    });
+    assert.ok(inside, "the kinds stand in the middle of their switch");
 });
 
 test("the server dies and comes back: one is told, nothing is lost, and the counts are right again", async () => {

@@ -103,14 +103,50 @@ test("subscribe, be told live in two windows, mark all read, and nothing new is 
         await reader.click("[data-read-on]");
         await reader.click("[data-read-on]");
         await until(async () => (await shown(reader)).includes("b"), "the new scene can be read on");
+        await until(async () => (await bell(list)).startsWith(String(unread)), "and is not unread then");
 
         // The list is held as it is, so that the next scene is one that the reader has not seen.
         await list.route("**/v1/notifications?*", (route) => route.abort());
         await server.scene(5, story, "Three", ["c"]);
-        await until(async () => (await bell(list)).startsWith(String(unread + 2)), "it is counted");
+        await until(async () => (await bell(list)).startsWith(String(unread + 1)), "it is counted");
         await list.click("[data-mark-all]");
         await until(async () => (await server.call(1, "GET", "/v1/notifications")).unread === 1, "all that were seen are marked");
         await until(async () => (await bell(reader)).startsWith("1"), "the other window knows");
+    }));
+
+test("reading a scene to its end clears its notification, and no other", () =>
+    withDemo([], async ({ server, open }) => {
+        const story = await publishStory(server, 5, [["One", "a"]]);
+        await server.call(1, "PUT", `/v1/stories/${story}/subscription`);
+        await server.call(1, "POST", "/v1/notifications/mark-read", { up_to: (await server.call(1, "GET", "/v1/notifications")).as_of });
+        for (const title of ["Two", "Three"]) await server.scene(5, story, title, ["b", "c"]);
+        const unread = async () => (await server.call(1, "GET", "/v1/notifications")).items.filter((row) => !row.is_read).map((row) => row.scene_title);
+        const page = await open(`story/${story}`);
+        const bell = () => page.locator("[data-nav=notifications] .badge > [aria-hidden]").textContent({ timeout: 200 }).catch(() => "0");
+        await until(async () => (await bell()) === "2", "two are counted");
+        await page.click("[data-read-on]");
+        await page.click("[data-read-on]");
+        assert.deepEqual(await unread(), ["Three", "Two"], "not at its beginning");
+        await page.click("[data-read-on]");
+        await until(async () => (await bell()) === "1", "one is cleared");
+        assert.deepEqual(await unread(), ["Three"]);
+    }));
+
+test("to subscribe is offered to those who can, and do not yet", () =>
+    withDemo([], async ({ server, open }) => {
+        const mine = await publishStory(server, 1, [["One", "a"]]);
+        const other = await publishStory(server, 5, [["One", "a"]]);
+        const page = await open(`story/${mine}`);
+        const offer = "Subscribe, and you are told when it goes on.";
+        await page.click("[data-read-on]");
+        await page.waitForSelector(".read-on.through");
+        assert.equal(await page.locator(".subscribe").count(), 0);
+        assert.equal(await page.getByText(offer).count(), 0, "not to the author");
+        await page.goto(`${server.origin}/#/story/${other}`);
+        await page.click("[data-read-on]");
+        await page.getByText(offer).waitFor();
+        await page.click(".subscribe");
+        await until(async () => (await page.getByText(offer).count()) === 0, "not to a subscriber");
     }));
 
 test("the author writes a scene; lines become messages, and text stays text", () =>
@@ -136,6 +172,30 @@ test("the author writes a scene; lines become messages, and text stays text", ()
         await guest.selectOption("#act-as", "2");
         await guest.waitForSelector(".story h1");
         assert.equal(await guest.locator(".write-scene").count(), 0);
+    }));
+
+test("the author edits a scene: what stays keeps its id, and a reader's place", () =>
+    withDemo([], async ({ server, open }) => {
+        const story = await publishStory(server, 1, [["One", "a", "b\nwith a second line", "c"]]);
+        const { items: [row] } = await server.call(1, "GET", `/v1/stories/${story}/scenes`);
+        const before = await server.call(1, "GET", `/v1/scenes/${row.id}`);
+        const page = await open(`story/${story}`);
+        await page.locator(".scenes summary").click();
+        await page.getByRole("button", { name: "Edit scene 1" }).click();
+        await page.fill("#edit-title", "The first");
+        await page.getByRole("textbox", { name: "Message 1" }).fill("A, changed");
+        await page.getByRole("button", { name: "A new message below message 1" }).click();
+        await page.getByRole("textbox", { name: "Message 2" }).fill("in between");
+        await page.getByRole("button", { name: "Remove message 4" }).click();
+        await page.locator(".edit-scene .primary").click();
+        await until(async () => (await page.locator(".edit-scene").count()) === 0, "it is saved");
+        const after = await server.call(1, "GET", `/v1/scenes/${row.id}`);
+        assert.equal(after.title, "The first");
+        assert.deepEqual(after.messages.map((message) => message.text), ["A, changed", "in between", "b\nwith a second line"]);
+        assert.equal(after.messages[0].id, before.messages[0].id);
+        assert.equal(after.messages[2].id, before.messages[1].id);
+        for (let i = 0; i < 3; i++) await page.click("[data-read-on]");
+        assert.deepEqual(await shown(page), after.messages.map((message) => message.text));
     }));
 
 test("updates of stories can be turned off", () =>

@@ -67,7 +67,7 @@ def thread_names(server):
 
 def test_every_thread_has_a_name(make_server):
     server = make_server(settings={"threads": 3})
-    expected = sorted(["tidings", "writer", "keeper", "push", "teller", "http-0", "http-1", "http-2"])
+    expected = sorted(["tidings", "writer", "keeper", "push", "teller", "samples", "http-0", "http-1", "http-2"])
     wait_until(lambda: set(expected) <= set(thread_names(server)), "names")
     if not SANITIZED:  # which has a thread of its own, with the program's name
         assert thread_names(server) == expected
@@ -122,6 +122,28 @@ def test_admins_read_the_same_metrics_with_their_token(server):
     assert server.user().send("GET", "/v1/admin/metrics").status == 403
     with server.client() as client:
         assert client.request("GET", "/v1/admin/metrics").status == 401
+
+
+def test_the_last_half_hour_is_remembered(make_server):
+    """For charts that begin with what was: a sample from the start, one every ten seconds, and one of now."""
+    server = make_server()
+    ann, admin = server.user(), server.admin()
+    for _ in range(20):
+        ann.publish()
+    answer = admin.get("/admin/samples")
+    first, now = answer["items"][0], answer["items"][-1]
+    assert first["requests"] == 0 and first["batches"] == 0 and first["at"] <= now["at"]
+    assert len(first["latency"]) == len(answer["latency_bounds_us"]) + 1
+    assert len(first["commit"]) == len(answer["commit_bounds_us"]) + 1
+    metrics = scrape(server)
+    publish = {"operation": "publish", "status": "201"}
+    assert now["requests"] >= sum(now["latency"]) >= metrics.get("tidings_requests_total", **publish) == 20
+    assert now["changes"] == metrics.get("tidings_batch_size_sum") and now["batches"] == sum(now["commit"])
+    assert now["failures"] == 0 and now["data_bytes"] > 0 and now["connections"] > 0
+    wait_until(lambda: len(admin.get("/admin/samples")["items"]) == len(answer["items"]) + 1, "another sample")
+    kept = admin.get("/admin/samples")["items"][-2]
+    assert first["at"] + answer["every_ms"] <= kept["at"] + 1000 and kept["requests"] >= now["requests"]
+    ann.refused(403, "forbidden", "GET", "/v1/admin/samples")
 
 
 def test_counters_never_fall(make_server):

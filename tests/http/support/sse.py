@@ -18,12 +18,13 @@ class Event:
 class Stream:
     """An open GET /v1/stream. Events are held against the document as they are read."""
 
-    def __init__(self, server, bearer, last_event_id=None, acting_for=None):
+    def __init__(self, server, bearer, last_event_id=None, acting_for=None, post_ids=None):
         self.sock = connect(server)
         self.buffer = b""
         self.ended = False
         self.heartbeats = 0
-        lines = ["GET /v1/stream HTTP/1.1", "Host: test", "Authorization: Bearer " + bearer]
+        query = "?post_ids=" + ",".join(map(str, post_ids)) if post_ids is not None else ""
+        lines = [f"GET /v1/stream{query} HTTP/1.1", "Host: test", "Authorization: Bearer " + bearer]
         if last_event_id is not None:
             lines.append(f"Last-Event-ID: {last_event_id}")
         if acting_for is not None:

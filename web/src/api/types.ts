@@ -22,6 +22,7 @@ export type PostEvent = Schemas["PostEvent"];
 export type BadgeEvent = Schemas["BadgeEvent"];
 export type NotificationEvent = Schemas["NotificationEvent"];
 export type UnreadEvent = Schemas["UnreadEvent"];
+export type ActivityEvent = Schemas["ActivityEvent"];
 
 /** A page of a list. */
 export interface Page<T> {
@@ -37,6 +38,7 @@ export type Notification = Schemas["Notification"];
 export type EventRow = Schemas["Event"];
 export type Webhook = Schemas["Webhook"];
 export type Status = Schemas["Status"];
+export type Samples = Schemas["Samples"];
 export type Job = Schemas["Job"];
 export type VerifyAnswer = Schemas["VerifyAnswer"];
 export type BackupAnswer = Schemas["BackupAnswer"];

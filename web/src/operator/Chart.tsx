@@ -11,6 +11,7 @@ import { format, type Unit } from "./units";
 
 export interface ChartRow {
     title: Key;
+    hint: Key;
     unit: Unit;
     series: { column: Column; label: Key }[];
 }
@@ -131,6 +132,7 @@ export function Chart({ row, history, tick, minutes }: {
     return (
         <figure class="chart">
             <figcaption>{t(row.title)}</figcaption>
+            <p class="hint">{t(row.hint)}</p>
             <div ref={box} class="chart-box" aria-hidden="true" />
             <ul class="legend">
                 {row.series.map((one, i) => {

@@ -8,13 +8,14 @@ import { Choices, Loading } from "../ui/bits";
 import { number } from "../ui/format";
 import { Chart, type ChartRow } from "./Chart";
 import { EVERY_MS, History } from "./history";
-import { readMetrics } from "./metrics";
+import { readMetrics, readSamples } from "./metrics";
 import { duration } from "./units";
 import { usePoll } from "./usePoll";
 
 const rows: ChartRow[] = [
     {
         title: "chart.requests",
+        hint: "chart.requests_hint",
         unit: "rate",
         series: [
             { column: "requests", label: "chart.requests_all" },
@@ -23,25 +24,28 @@ const rows: ChartRow[] = [
     },
     {
         title: "chart.latency",
+        hint: "chart.latency_hint",
         unit: "seconds",
         series: [
             { column: "p50", label: "chart.p50" },
             { column: "p99", label: "chart.p99" },
         ],
     },
-    { title: "chart.batches", unit: "rate", series: [{ column: "batches", label: "chart.batches_rate" }] },
-    { title: "chart.per_batch", unit: "count", series: [{ column: "perBatch", label: "chart.per_batch_mean" }] },
+    { title: "chart.batches", hint: "chart.batches_hint", unit: "rate", series: [{ column: "batches", label: "chart.batches_rate" }] },
+    { title: "chart.per_batch", hint: "chart.per_batch_hint", unit: "count", series: [{ column: "perBatch", label: "chart.per_batch_mean" }] },
     {
         title: "chart.sync",
+        hint: "chart.sync_hint",
         unit: "seconds",
         series: [
             { column: "sync50", label: "chart.p50" },
             { column: "sync99", label: "chart.p99" },
         ],
     },
-    { title: "chart.queue", unit: "count", series: [{ column: "queue", label: "chart.queue_now" }] },
+    { title: "chart.queue", hint: "chart.queue_hint", unit: "count", series: [{ column: "queue", label: "chart.queue_now" }] },
     {
         title: "chart.streams",
+        hint: "chart.streams_hint",
         unit: "count",
         series: [
             { column: "streams", label: "chart.streams_now" },
@@ -50,6 +54,7 @@ const rows: ChartRow[] = [
     },
     {
         title: "chart.size",
+        hint: "chart.size_hint",
         unit: "bytes",
         series: [
             { column: "data", label: "chart.size_data" },
@@ -62,6 +67,13 @@ const MINUTES = ["5", "15", "30"] as const;
 
 /** Kept while one looks at other pages; see History for its bound. */
 const history = new History();
+
+/** What was before one looked. Without it the charts begin empty. */
+async function remember(signal: AbortSignal): Promise<void> {
+    if (!history.isBehind(Date.now())) return;
+    const samples = await call("get", "/v1/admin/samples", { admin: true, signal }).catch(() => null);
+    if (samples && !signal.aborted) history.begin(readSamples(samples, Date.now()));
+}
 
 async function takeReading(signal: AbortSignal): Promise<boolean> {
     try {
@@ -117,6 +129,8 @@ export function ChartsPart() {
     const [tick, setTick] = useState(0);
     const [minutes, setMinutes] = useState<(typeof MINUTES)[number]>("5");
     usePoll(async (signal) => {
+        await remember(signal);
+        setTick((before) => before + 1);
         const [works, now] = await Promise.all([
             takeReading(signal),
             call("get", "/v1/admin/status", { admin: true, signal }).catch(() => null),

@@ -4,6 +4,7 @@ import { type Key, t } from "../i18n";
 import { place } from "../state/router";
 import { isAdmin } from "../state/session";
 import { Empty } from "../ui/bits";
+import { Power } from "../ui/Power";
 import { CarePart } from "./CarePart";
 import { ChartsPart } from "./ChartsPart";
 import { EventsPart } from "./EventsPart";
@@ -11,10 +12,10 @@ import { WebhooksPart } from "./WebhooksPart";
 import "uplot/dist/uPlot.min.css";
 import "./operator.css";
 
-const parts: { word: string; label: Key; component: ComponentType }[] = [
+const parts: { word: string; label: Key; lead?: Key; component: ComponentType }[] = [
     { word: "charts", label: "operator.charts", component: ChartsPart },
-    { word: "events", label: "operator.events", component: EventsPart },
-    { word: "webhooks", label: "operator.webhooks", component: WebhooksPart },
+    { word: "events", label: "operator.events", lead: "operator.events_lead", component: EventsPart },
+    { word: "webhooks", label: "operator.webhooks", lead: "operator.webhooks_lead", component: WebhooksPart },
     { word: "care", label: "operator.care", component: CarePart },
 ];
 
@@ -30,7 +31,9 @@ export function OperatorPage() {
         );
     return (
         <div class="operator">
-            <h1>{t("nav.operator")}</h1>
+            <h1>
+                {t("nav.operator")} <Power of="admin" />
+            </h1>
             <nav class="parts" aria-label={t("operator.parts")}>
                 {parts.map((one) => (
                     <a key={one.word} href={`#/operator/${one.word}`} aria-current={one === part ? "page" : undefined}>
@@ -39,6 +42,7 @@ export function OperatorPage() {
                 ))}
             </nav>
             <h2 class="unseen">{t(part.label)}</h2>
+            {part.lead ? <p class="lead">{t(part.lead)}</p> : null}
             <part.component />
         </div>
     );

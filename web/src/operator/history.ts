@@ -6,6 +6,8 @@ import { quantile, wasRestarted, type Reading } from "./metrics";
 
 export const EVERY_MS = 2000;
 const MOST = 900; // half an hour
+/** Longer than this between two readings, and nothing is known of it. The server remembers one every ten seconds. */
+const BREAK_MS = 25_000;
 
 export const COLUMNS = [
     "requests",
@@ -57,13 +59,27 @@ export class History {
         (number | null)[]
     >;
 
-    /** A reading; the first one, and one after a break, begin a new line. */
+    /** A reading; the first one, and one after a break, begin a new line. One at once after another says nothing of rates. */
     add(reading: Reading): void {
         const before = this.last;
+        if (before && Math.abs(reading.atMs - before.atMs) < EVERY_MS / 2) return;
         this.last = reading;
         if (!before) return;
-        const isBroken = wasRestarted(before, reading) || reading.atMs - before.atMs > 5 * EVERY_MS;
+        const isBroken = wasRestarted(before, reading) || reading.atMs - before.atMs > BREAK_MS;
         this.push(reading.atMs, isBroken ? HOLE : rowBetween(before, reading));
+    }
+
+    /** Whether the server knows more than is here. */
+    isBehind(nowMs: number): boolean {
+        return nowMs - (this.last?.atMs ?? 0) > BREAK_MS;
+    }
+
+    /** Begins anew with what the server remembers. */
+    begin(readings: Reading[]): void {
+        this.last = null;
+        this.timesS.length = 0;
+        for (const name of COLUMNS) this.columns[name].length = 0;
+        for (const reading of readings) this.add(reading);
     }
 
     /** The server did not answer. */

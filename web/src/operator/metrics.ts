@@ -2,6 +2,7 @@
  * What the metrics say, as far as the charts need it. The page is Prometheus' text: counters that only
  * grow, so rates and percentiles come from the difference of two readings.
  */
+import type { Samples } from "../api/types";
 
 /** Cumulative counts by upper bound, ascending; the last bound is Infinity. */
 export interface Histogram {
@@ -88,6 +89,33 @@ export function readMetrics(page: string, atMs: number): Reading {
         dataBytes: get("data_bytes"),
         logBytes: get("log_bytes"),
     };
+}
+
+function cumulative(boundsUs: number[], counts: number[]): Histogram {
+    let sum = 0;
+    return {
+        bounds: [...boundsUs.map((us) => us / 1e6), Infinity],
+        counts: counts.map((n) => (sum += n)),
+    };
+}
+
+/** What the server remembers, as if it had been read then. The last sample is of now: it tells how the clocks differ. */
+export function readSamples(samples: Samples, nowMs: number): Reading[] {
+    const skewMs = nowMs - (samples.items.at(-1)?.at ?? nowMs);
+    return samples.items.map((one) => ({
+        atMs: one.at + skewMs,
+        requests: one.requests,
+        failures: one.failures,
+        latency: cumulative(samples.latency_bounds_us, one.latency),
+        batches: one.batches,
+        changes: one.changes,
+        commit: cumulative(samples.commit_bounds_us, one.commit),
+        queue: one.write_queue,
+        streams: one.streams,
+        connections: one.connections,
+        dataBytes: one.data_bytes,
+        logBytes: one.log_bytes,
+    }));
 }
 
 /**

@@ -10,7 +10,7 @@ import { me } from "../state/session";
 import { explain } from "../state/toasts";
 import { Avatar, Choices, Empty, Failed, Loading } from "../ui/bits";
 import { FeedList, useFeed } from "../ui/FeedList";
-import { nameOf, number } from "../ui/format";
+import { counted, nameOf, number } from "../ui/format";
 import { useLive } from "../ui/hooks";
 import { optimistic } from "../ui/optimistic";
 import { useCall } from "../ui/useCall";
@@ -99,14 +99,14 @@ function Head({ first }: { first: Person }) {
             </div>
             <Ties person={person} />
             <ul class="counters">
-                <li>{t("author.n_posts", { n: number(counters.posts) })}</li>
+                <li>{counted("author.n_posts", counters.posts)}</li>
                 <li>
                     <a href={`#/following/${id}`}>{t("author.following", { n: number(counters.following) })}</a>
                 </li>
                 <li>
-                    <a href={`#/followers/${id}`}>{t("author.followers", { n: number(counters.followers) })}</a>
+                    <a href={`#/followers/${id}`}>{counted("author.followers", counters.followers)}</a>
                 </li>
-                <li>{t("author.likes", { n: number(counters.likes_received) })}</li>
+                <li>{counted("author.likes", counters.likes_received)}</li>
                 <li>{t("author.favs", { n: number(counters.favs_received) })}</li>
             </ul>
         </header>
@@ -117,7 +117,8 @@ type PostsPage = Page<Item> & { total: number };
 
 function Posts({ id }: { id: number }) {
     const asked = place.value.query.get("read");
-    const filter: Filter = asked === "read" || asked === "unread" ? asked : "all";
+    const mine = id === me.value;
+    const filter: Filter = !mine && (asked === "read" || asked === "unread") ? asked : "all";
     const feed = useFeed<Item, PostsPage>(
         `${id}/${filter}`,
         (page) =>
@@ -134,17 +135,19 @@ function Posts({ id }: { id: number }) {
                     {t("author.posts")}{" "}
                     <small class="soft">{total === undefined ? "" : t("author.total", { n: number(total) })}</small>
                 </h2>
-                <Choices<Filter>
-                    legend={t("author.filter")}
-                    name="read-status"
-                    choices={[
-                        { value: "all", label: t("inbox.all") },
-                        { value: "unread", label: t("inbox.unread_only") },
-                        { value: "read", label: t("inbox.read_only") },
-                    ]}
-                    value={filter}
-                    change={(value) => setQuery({ read: value === "all" ? null : value })}
-                />
+                {mine ? null : (
+                    <Choices<Filter>
+                        legend={t("author.filter")}
+                        name="read-status"
+                        choices={[
+                            { value: "all", label: t("inbox.all") },
+                            { value: "unread", label: t("inbox.unread_only") },
+                            { value: "read", label: t("inbox.read_only") },
+                        ]}
+                        value={filter}
+                        change={(value) => setQuery({ read: value === "all" ? null : value })}
+                    />
+                )}
             </header>
             <FeedList
                 feed={feed}

@@ -9,9 +9,11 @@ import { isAdmin, me } from "../state/session";
 import { complain } from "../state/toasts";
 import { Avatar, Time, UserLink } from "../ui/bits";
 import { FeedList } from "../ui/FeedList";
-import { nameOf, number } from "../ui/format";
+import { counted, nameOf, number } from "../ui/format";
 import { Icon } from "../ui/Icon";
+import { isBusy } from "../ui/optimistic";
 import { Parts } from "../ui/Parts";
+import { Power } from "../ui/Power";
 import { CommentForm } from "./CommentForm";
 import { type Thread, useReplies } from "./Comments";
 import { moderate, unfolded, vote } from "./commentActions";
@@ -29,7 +31,7 @@ function Votes({ comment, thread }: Props) {
                 type="button"
                 class="react like small"
                 aria-pressed={liked}
-                onClick={() => void vote(comment, "like", thread.changed)}
+                onClick={() => void vote(comment, "like", thread.live.recount)}
             >
                 <Icon name="up" />
                 <span class="unseen">{t("comments.like")}</span> {number(stats.like_count)}
@@ -38,7 +40,7 @@ function Votes({ comment, thread }: Props) {
                 type="button"
                 class="react down small"
                 aria-pressed={downvoted}
-                onClick={() => void vote(comment, "downvote", thread.changed)}
+                onClick={() => void vote(comment, "downvote", thread.live.recount)}
             >
                 <Icon name="down" />
                 <span class="unseen">{t("comments.down")}</span> {number(stats.down_count)}
@@ -54,7 +56,7 @@ async function remove({ comment, thread }: Props): Promise<void> {
         const admin = before.user_id !== me.value;
         await call("delete", "/v1/comments/{comment_id}", { path: { comment_id: before.id }, admin });
         comment.value = { ...before, status: "deleted", body: null, parts: [] };
-        if (before.status === "visible") thread.changed(-1);
+        thread.live.recount();
     } catch (problem) {
         complain(problem);
     }
@@ -63,29 +65,30 @@ async function remove({ comment, thread }: Props): Promise<void> {
 function Actions(props: Props & { reply: () => void }) {
     const { comment, thread } = props;
     const hidden = comment.value.status === "hidden";
+    const mine = comment.value.user_id === me.value;
     return (
         <>
             <Votes comment={comment} thread={thread} />
             <button type="button" class="quiet small" onClick={props.reply}>
                 {t("comments.reply")}
             </button>
-            {comment.value.user_id === me.value || isAdmin.value ? (
+            {mine || isAdmin.value ? (
                 <button
                     type="button"
                     class="quiet small"
-                    aria-label={t("comments.delete")}
                     onClick={() => void remove({ comment, thread })}
                 >
-                    {t("app.delete")}
+                    {t("app.delete")} <span class="unseen">{t("comments.this")}</span>
+                    {mine ? null : <Power of="admin" short />}
                 </button>
             ) : null}
             {isAdmin.value ? (
                 <button
                     type="button"
                     class="quiet small"
-                    onClick={() => void moderate(comment, hidden ? "restore" : "hide", thread.changed)}
+                    onClick={() => void moderate(comment, hidden ? "restore" : "hide", thread.live.recount)}
                 >
-                    {t(hidden ? "comments.moderate_restore" : "comments.moderate_hide")}
+                    {t(hidden ? "comments.moderate_restore" : "comments.moderate_hide")} <Power of="admin" short />
                 </button>
             ) : null}
         </>
@@ -132,7 +135,7 @@ function Replies({ comment, thread, depth, fresh }: Props & { depth: number; fre
     return (
         <FeedList
             feed={feed}
-            label={t("comments.replies", { n: comment.value.stats.reply_count })}
+            label={counted("comments.replies", comment.value.stats.reply_count)}
             class={depth < 4 ? "thread inner" : "thread"}
             row={(reply) => <CommentRow key={reply.id} first={reply} thread={thread} depth={depth + 1} />}
             empty={null}
@@ -149,7 +152,8 @@ export function CommentRow({ first, thread, depth }: { first: Comment; thread: T
     const shown = useSignal(false);
     const replying = useSignal(false);
     const fresh = useSignal<Comment[]>([]);
-    const open = useSignal(first.stats.reply_count > 0 && first.stats.reply_count <= OPEN_REPLIES && depth < OPEN_DEPTH);
+    const isShort = first.stats.reply_count > 0 && first.stats.reply_count <= OPEN_REPLIES && depth < OPEN_DEPTH;
+    const open = useSignal(isShort);
     const now = comment.value;
     const replies = now.stats.reply_count;
     const name = nameOf(now.user_name, now.user_id);
@@ -157,16 +161,19 @@ export function CommentRow({ first, thread, depth }: { first: Comment; thread: T
     const visible = now.status === "visible" || (folded && shown.value);
 
     useEffect(() => {
+        if (isBusy(comment)) return; // the vote under way is told, too
+        if (comment.value.stats.reply_count === 0 && isShort) open.value = true;
         comment.value = { ...first, ...(first.body === null && shown.value ? { body: now.body, parts: now.parts } : {}) };
     }, [first]);
 
     const sent = (reply: Comment) => {
         replying.value = false;
+        thread.live.created.add(reply.id);
         const { stats } = comment.value;
         comment.value = { ...comment.value, stats: { ...stats, reply_count: stats.reply_count + 1 } };
         fresh.value = [...fresh.value, reply];
         open.value = true;
-        thread.changed(1);
+        thread.live.recount();
     };
 
     return (
@@ -196,7 +203,7 @@ export function CommentRow({ first, thread, depth }: { first: Comment; thread: T
                                 aria-expanded={open.value}
                                 onClick={() => (open.value = !open.value)}
                             >
-                                {open.value ? t("comments.hide_replies") : t("comments.replies", { n: replies })}
+                                {open.value ? t("comments.hide_replies") : counted("comments.replies", replies)}
                             </button>
                         ) : null}
                     </p>

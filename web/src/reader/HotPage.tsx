@@ -23,7 +23,7 @@ function Stats({ row }: { row: HotRow }) {
             <span title={t("comments.title")}>
                 <Icon name="comment" /> {number(stats.comment_count)}
             </span>
-            <span class="heat">{t("post.heat", { n: number(stats.hot_score) })}</span>
+            <span class="heat" title={t("post.heat_hint")}>{t("post.heat", { n: number(stats.hot_score) })}</span>
         </p>
     );
 }

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import type { Item, Kind } from "../api/types";
 import { t } from "../i18n";
+import { me } from "../state/session";
 import { Avatar, Time, UserLink } from "../ui/bits";
 import { Icon } from "../ui/Icon";
 import { nameOf } from "../ui/format";
@@ -55,12 +56,13 @@ export function PostRow(props: {
 }
 
 export function ItemRow({ item, mark }: { item: Item; mark?: (isRead: boolean) => void }) {
-    const unread = !item.is_read && !item.is_deleted;
+    const mine = item.author_id === me.value; // nobody has to read what one wrote
+    const unread = !item.is_read && !item.is_deleted && !mine;
     const label = t(item.is_read ? "inbox.mark_unread" : "inbox.mark_read");
     return (
         <PostRow
             post={item}
-            class={item.is_deleted ? "deleted" : unread ? "unread" : "read"}
+            class={item.is_deleted ? "deleted" : unread ? "unread" : mine ? "" : "read"}
             state={item.is_deleted ? t("inbox.item_deleted") : unread ? t("inbox.item_unread") : ""}
             notice={item.is_deleted ? item.notice : null}
             marks={

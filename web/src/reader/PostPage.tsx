@@ -15,9 +15,12 @@ import { nameOf, number } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { optimistic } from "../ui/optimistic";
 import { Parts } from "../ui/Parts";
+import { Power } from "../ui/Power";
 import { Comments } from "./Comments";
 import { KindTag } from "./ItemRow";
 import { Likers } from "./Likers";
+import { PostForm, type PostTexts } from "./PostForm";
+import { useLivePost } from "./useLivePost";
 
 function toggle(post: Signal<Post>, what: "like" | "fav"): void {
     const flag = what === "like" ? "liked" : "faved";
@@ -65,14 +68,32 @@ function Reactions({ post }: { post: Signal<Post> }) {
                 <span class="unseen">{t("post.fav")}</span> {number(stats.fav_count)}
             </button>
             <Likers postId={id} count={stats.like_count} />
-            <span class="soft heat">{t("post.heat", { n: number(stats.hot_score) })}</span>
+            <span class="soft heat" title={t("post.heat_hint")}>{t("post.heat", { n: number(stats.hot_score) })}</span>
         </div>
     );
+}
+
+function EditPost({ post, done }: { post: Signal<Post>; done: () => void }) {
+    const send = async (texts: PostTexts) => {
+        post.value = await call("patch", "/v1/posts/{post_id}", { path: { post_id: post.value.id }, body: texts });
+        say(t("post.edit_done"));
+        done();
+    };
+    const first = { title: post.value.title, body: post.value.body };
+    return <PostForm first={first} submit={t("app.save")} send={send} cancel={done} />;
 }
 
 function Article({ post }: { post: Signal<Post> }) {
     const now = post.value;
     const mine = now.author_id === me.value;
+    const editing = useSignal(false);
+    if (editing.value)
+        return (
+            <article class="post" data-post={now.id}>
+                <h1>{t("post.edit")}</h1>
+                <EditPost post={post} done={() => (editing.value = false)} />
+            </article>
+        );
     return (
         <article class="post" data-post={now.id}>
             <header>
@@ -111,9 +132,14 @@ function Article({ post }: { post: Signal<Post> }) {
                         <Icon name="eye" /> {t("inbox.mark_unread")}
                     </button>
                 )}
+                {mine ? (
+                    <button type="button" class="quiet" onClick={() => (editing.value = true)}>
+                        <Icon name="pen" /> {t("post.edit")}
+                    </button>
+                ) : null}
                 {mine || isAdmin.value ? (
                     <button type="button" class="quiet danger" onClick={() => void remove(now)}>
-                        <Icon name="trash" /> {t("post.delete")}
+                        <Icon name="trash" /> {t("post.delete")} {mine ? null : <Power of="admin" />}
                     </button>
                 ) : null}
             </p>
@@ -131,19 +157,14 @@ function Gone({ problem }: { problem: Problem }) {
     );
 }
 
-function Loaded({ first }: { first: Post }) {
+function Loaded({ first, gone }: { first: Post; gone: (problem: Problem) => void }) {
     const post = useSignal(first);
+    const live = useLivePost(post, gone);
+    useSubject(post.value.title);
     return (
         <>
             <Article post={post} />
-            <Comments
-                postId={first.id}
-                count={post.value.stats.comment_count}
-                changed={(by) => {
-                    const { stats } = post.value;
-                    post.value = { ...post.value, stats: { ...stats, comment_count: stats.comment_count + by } };
-                }}
-            />
+            <Comments postId={first.id} count={post.value.stats.comment_count} live={live} />
         </>
     );
 }
@@ -165,7 +186,7 @@ export function PostPage() {
     };
     useEffect(open, [id]);
     const gone = error.value instanceof Problem && error.value.status === 410 ? error.value : null;
-    useSubject(gone ? gone.more.post_title : post.value?.title);
+    useSubject(gone?.more.post_title);
     return (
         <>
             <p class="back">
@@ -178,7 +199,7 @@ export function PostPage() {
             ) : error.value ? (
                 <Failed text={explain(error.value)} retry={open} />
             ) : post.value ? (
-                <Loaded first={post.value} />
+                <Loaded first={post.value} gone={(problem) => (error.value = problem)} />
             ) : (
                 <Loading />
             )}

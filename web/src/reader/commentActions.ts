@@ -49,7 +49,7 @@ const FOLD_DOWN = 3;
 export async function vote(
     comment: Signal<Comment>,
     what: "like" | "downvote",
-    changed: (by: number) => void,
+    changed: () => void,
 ): Promise<void> {
     const on = !(what === "like" ? comment.value.liked : comment.value.downvoted);
     const path = { comment_id: comment.value.id };
@@ -68,7 +68,7 @@ export async function vote(
     try {
         const found = await current(now, "new", 1);
         if (!found || found.status === comment.value.status) return;
-        changed(found.status === "visible" ? 1 : -1);
+        changed();
         comment.value = found.status === "hidden" ? { ...found, body: null, parts: [] } : found;
     } catch {
         // the vote stands; how it is listed shows at the next look
@@ -78,7 +78,7 @@ export async function vote(
 export async function moderate(
     comment: Signal<Comment>,
     what: "hide" | "restore",
-    changed: (by: number) => void,
+    changed: () => void,
 ): Promise<void> {
     const path = { comment_id: comment.value.id };
     const before = comment.value;
@@ -89,7 +89,7 @@ export async function moderate(
                 : await call("post", "/v1/comments/{comment_id}/restore", { path, admin: true });
         // The answer is the administrator's view: whether I like it is the user's.
         comment.value = { ...answer, liked: before.liked, downvoted: before.downvoted };
-        if (answer.status !== before.status) changed(answer.status === "visible" ? 1 : -1);
+        if (answer.status !== before.status) changed();
         if (answer.status === "hidden") comment.value = { ...comment.value, body: null, parts: [] };
     } catch (problem) {
         complain(problem);

@@ -31,6 +31,7 @@ function entries(): Entry[] {
         { word: "write", icon: "pen", label: "write.title", rare: true },
         { word: "history", icon: "history", label: "nav.history", rare: true },
         { word: "saved", icon: "star", label: "nav.saved", rare: true },
+        { word: "people", to: `#/following/${me.value}`, icon: "people", label: "nav.people", rare: true },
         { word: "user", to: `#/user/${me.value}`, icon: "user", label: "nav.me", rare: true },
         ...(isAdmin.value ? [{ word: "operator", icon: "operator", label: "nav.operator", rare: true } as const] : []),
     ];
@@ -38,6 +39,7 @@ function entries(): Entry[] {
 
 function isCurrent(entry: Entry): boolean {
     const word = place.value.path[0] ?? FIRST;
+    if (entry.word === "people") return (word === "following" || word === "followers") && place.value.path[1] === String(me.value);
     if (entry.word === "user") return word === "user" && place.value.path[1] === String(me.value);
     return entry.word === (pages[word]?.under ?? "");
 }
@@ -86,6 +88,9 @@ export function Navigation() {
             <div class="side-head">
                 <a class="home" href="#/inbox">
                     <Brand />
+                </a>
+                <a class="button quiet write-short" href="#/write" data-write>
+                    <Icon name="pen" /> {t("write.title")}
                 </a>
                 <MoreButton />
             </div>

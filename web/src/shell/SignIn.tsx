@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { t } from "../i18n";
 import { signIn } from "../state/session";
 import { Brand } from "./Brand";
@@ -7,10 +7,14 @@ import { Preferences } from "./Preferences";
 export function SignIn() {
     const [token, setToken] = useState("");
     const [bad, setBad] = useState(false);
+    const title = t("signin.title");
+    useEffect(() => {
+        document.title = `${title} · ${t("app.name")}`; // and no number of whoever was here
+    }, [title]);
     return (
         <main class="sign-in">
             <Brand />
-            <h1>{t("signin.title")}</h1>
+            <h1>{title}</h1>
             <p>{t("signin.lead")}</p>
             <form
                 onSubmit={(event) => {

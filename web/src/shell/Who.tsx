@@ -8,6 +8,7 @@ import { actFor, claims, isDev, linkFor, maySwitch, me, signOut } from "../state
 import { Avatar } from "../ui/bits";
 import { nameOf, shortTime } from "../ui/format";
 import { Icon } from "../ui/Icon";
+import { Power } from "../ui/Power";
 
 /** The demo community is whom its first user follows. */
 function useDemoPeople(): { user_id: number; name: string }[] {
@@ -34,7 +35,9 @@ function Switch() {
         <div class="switch">
             {people.length ? (
                 <>
-                    <label for="act-as">{t("session.switch")}</label>
+                    <label for="act-as">
+                        {t("session.switch")} <Power of="service" />
+                    </label>
                     <select
                         id="act-as"
                         value={String(me.value)}
@@ -50,7 +53,9 @@ function Switch() {
                 </>
             ) : null}
             <details>
-                <summary>{t("session.other")}</summary>
+                <summary>
+                    {t("session.other")} {people.length ? null : <Power of="service" />}
+                </summary>
                 <form
                     onSubmit={(event) => {
                         event.preventDefault();

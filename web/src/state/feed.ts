@@ -23,7 +23,12 @@ export interface Feed<T, P extends Page<T> = Page<T>> {
 
 export type Load<T, P extends Page<T> = Page<T>> = (page: { limit: number; cursor?: string }) => Promise<P>;
 
-export function createFeed<T, P extends Page<T> = Page<T>>(load: Load<T, P>, key: (item: T) => number): Feed<T, P> {
+/** `arrange` may put what was read again into another order, given what was there. */
+export function createFeed<T, P extends Page<T> = Page<T>>(
+    load: Load<T, P>,
+    key: (item: T) => number,
+    arrange: (before: T[], now: T[]) => T[] = (_, now) => now,
+): Feed<T, P> {
     const items = signal<T[]>([]);
     const head = signal<P | null>(null);
     const loading = signal(false);
@@ -75,12 +80,13 @@ export function createFeed<T, P extends Page<T> = Page<T>>(load: Load<T, P>, key
                 const page: P = await load({ limit, ...(next === null ? {} : { cursor: next }) });
                 if (mine !== turn) return;
                 first ??= page;
-                all.push(...page.items);
+                const known = new Set(all.map(key));
+                all.push(...page.items.filter((item) => !known.has(key(item))));
                 next = page.next_cursor;
             } while (next !== null && all.length < wanted);
             batch(() => {
                 head.value = first;
-                take(next, all);
+                take(next, arrange(items.value, all));
             });
         });
     }

@@ -7,11 +7,12 @@ import { batch, effect, signal, untracked } from "@preact/signals";
 import { call } from "../api/client";
 import type { Item, Page, Post, Unread } from "../api/types";
 import { language, t } from "../i18n";
+import { confirm } from "./confirm";
 import { createFeed, type Feed } from "./feed";
 import { badge, onLive } from "./live";
 import { go, place } from "./router";
 import { isSignedIn, me } from "./session";
-import { complain, news, say } from "./toasts";
+import { complain, news, say, UNDO_MS } from "./toasts";
 
 export type Filter = "all" | "unread" | "read";
 type InboxPage = Page<Item> & { as_of: string };
@@ -51,6 +52,10 @@ export async function loadUnread(): Promise<void> {
     try {
         const answer = await call("get", "/v1/inbox/unread");
         if (user !== me.value) return;
+        if (underWay) {
+            heard = answer.total; // perhaps of before the change
+            return;
+        }
         batch(() => {
             unread.value = answer;
             badge.value = answer.total;
@@ -139,8 +144,9 @@ function setCounts(total: number, author?: { id: number; unread: number }): void
     unread.value = { ...now, total, authors };
 }
 
-function shiftAuthor(id: number, by: number): void {
+function shiftCounts(id: number, by: number): void {
     const now = unread.value;
+    if (badge.value !== null) badge.value = Math.max(0, badge.value + by);
     if (!now) return;
     const authors = now.authors.map((row) =>
         row.user_id === id ? { ...row, unread: Math.max(0, row.unread + by) } : row);
@@ -165,8 +171,7 @@ export async function mark(item: Item, isRead: boolean): Promise<void> {
     const apply = (read: boolean) =>
         batch(() => {
             setRead(new Set([item.post_id]), read);
-            if (counts) shiftAuthor(item.author_id, read ? -1 : 1);
-            badge.value = unread.value?.total ?? badge.value;
+            if (counts) shiftCounts(item.author_id, read ? -1 : 1);
         });
     apply(isRead);
     await acting(async () => {
@@ -182,14 +187,53 @@ export async function mark(item: Item, isRead: boolean): Promise<void> {
     });
 }
 
-/** Marks what the reader has seen of one author, or of all: what came after `asOf` stays unread. */
-export async function markAll(author: number, asOf: string): Promise<void> {
+const UNDO_PAGE = 100;
+/** More than this is marked after a question instead. */
+const UNDO_MOST = 2000;
+
+/** The unread posts of one author, or of all, so that they can be made unread again. */
+async function listUnread(author: number): Promise<number[]> {
+    const ids: number[] = [];
+    let cursor: string | null = null;
+    do {
+        const page: InboxPage = await call("get", "/v1/inbox", {
+            query: {
+                filter: "unread",
+                limit: UNDO_PAGE,
+                ...(author ? { author_id: author } : {}),
+                ...(cursor === null ? {} : { cursor }),
+            },
+        });
+        ids.push(...page.items.map((item) => item.post_id));
+        cursor = page.next_cursor;
+    } while (cursor !== null && ids.length < UNDO_MOST);
+    return ids;
+}
+
+async function markAgain(ids: number[]): Promise<void> {
     await acting(async () => {
         try {
+            for (let i = 0; i < ids.length; i += UNDO_PAGE)
+                await call("post", "/v1/inbox/mark-unread", { body: { post_ids: ids.slice(i, i + UNDO_PAGE) } });
+        } catch (problem) {
+            complain(problem);
+        }
+    });
+    await refreshShown();
+}
+
+/** Marks what the reader has seen of one author, or of all: what came after `asOf` stays unread. Can be undone for a while. */
+export async function markAll(author: number, asOf: string): Promise<void> {
+    const n = (author ? unread.value?.authors.find((row) => row.user_id === author)?.unread : unread.value?.total) ?? 0;
+    if (n > UNDO_MOST && !(await confirm(t("inbox.mark_many", { n }), t("inbox.mark_all")))) return;
+    await acting(async () => {
+        try {
+            const ids = n > UNDO_MOST ? [] : await listUnread(author);
             const body = author ? { author_id: author, up_to: asOf } : { up_to: asOf };
             const answer = await call("post", "/v1/inbox/mark-read", { body });
             setCounts(answer.total);
-            say(t("inbox.marked", { n: answer.marked }));
+            const undo = ids.length ? { label: t("app.undo"), run: () => void markAgain(ids) } : undefined;
+            say(t("inbox.marked", { n: answer.marked }), "info", undo, UNDO_MS);
         } catch (problem) {
             complain(problem);
         }

@@ -5,13 +5,15 @@
  *   badge, unread     what the server counts; `badge` and `bell` always hold the latest
  *   post              a followed author published
  *   notification      a scene came out in a story that the user subscribes to
+ *   activity, missed  something happened to the post that is open (`openPost`); there was too much of it
+ *   watching          from now on one hears of the open post: look again
  *   refreshed         the stream stands again after a break: look again
  */
 import { effect, signal, untracked } from "@preact/signals";
 import { call, requestHeaders } from "../api/client";
 import { problemOf } from "../api/problem";
 import { readEvents, type SseEvent } from "../api/sse";
-import type { BadgeEvent, NotificationEvent, PostEvent, UnreadEvent } from "../api/types";
+import type { ActivityEvent, BadgeEvent, NotificationEvent, PostEvent, UnreadEvent } from "../api/types";
 import { isSignedIn, me, signOut } from "./session";
 import { complain } from "./toasts";
 
@@ -20,6 +22,9 @@ export interface LiveEvents {
     post: PostEvent;
     notification: NotificationEvent;
     unread: UnreadEvent;
+    activity: ActivityEvent;
+    missed: null;
+    watching: null;
     refreshed: null;
 }
 
@@ -30,6 +35,8 @@ export const badge = signal<number | null>(null);
 /** Unread notifications; null until known. */
 export const bell = signal<number | null>(null);
 export const connection = signal<Connection>("connecting");
+/** The post that is open, 0 if none was yet. One that was left may stay here: hearing of it does no harm. */
+export const openPost = signal(0);
 
 type Listener = (name: keyof LiveEvents, data: LiveEvents[keyof LiveEvents]) => void;
 const listeners = new Set<Listener>();
@@ -65,6 +72,10 @@ function take(event: SseEvent): void {
         }
         case "post":
             return emit("post", JSON.parse(event.data) as PostEvent);
+        case "activity":
+            return emit("activity", JSON.parse(event.data) as ActivityEvent);
+        case "missed":
+            return emit("missed", null);
         default:
             return undefined;
     }
@@ -86,8 +97,15 @@ const PAUSE_MOST_MS = 15000;
 /** Two heartbeats and a half without a byte: the connection is dead, though nobody said so. */
 const SILENCE_MS = 40000;
 
+interface Life {
+    lastId: { value: string | null };
+    post: number;
+    /** It stood before, and broke. */
+    again: boolean;
+}
+
 /** One life of the stream, until it breaks. True if it stood. */
-async function follow(lastId: { value: string | null }, stop: AbortSignal, again: boolean): Promise<boolean> {
+async function follow({ lastId, post, again }: Life, stop: AbortSignal): Promise<boolean> {
     const silent = new AbortController();
     let timer = setTimeout(() => silent.abort(), SILENCE_MS);
     const cancel = () => silent.abort();
@@ -95,7 +113,7 @@ async function follow(lastId: { value: string | null }, stop: AbortSignal, again
     try {
         const headers = requestHeaders();
         if (lastId.value) headers["Last-Event-ID"] = lastId.value;
-        const answer = await fetch("/v1/stream", { headers, signal: silent.signal, cache: "no-store" });
+        const answer = await fetch(post ? `/v1/stream?post_ids=${post}` : "/v1/stream", { headers, signal: silent.signal, cache: "no-store" });
         if (answer.status === 401) {
             complain(await problemOf(answer));
             signOut();
@@ -105,12 +123,15 @@ async function follow(lastId: { value: string | null }, stop: AbortSignal, again
         connection.value = "online";
         void countBell();
         if (again) emit("refreshed", null);
+        let isWatching = !post; // once greeted: what happened before that is not told
         for await (const event of readEvents(answer.body)) {
             clearTimeout(timer);
             timer = setTimeout(() => silent.abort(), SILENCE_MS);
             if (event === "heartbeat") continue;
             if (event.id) lastId.value = event.id;
             take(event);
+            if (!isWatching) emit("watching", null);
+            isWatching = true;
         }
         return true;
     } catch {
@@ -135,12 +156,27 @@ function pause(ms: number, stop: AbortSignal): Promise<void> {
     });
 }
 
+/** Until it breaks, or another post is opened, which needs another stream; then null. */
+async function followPost(life: Life, stop: AbortSignal): Promise<boolean | null> {
+    const turn = new AbortController();
+    const end = () => turn.abort();
+    const forget = openPost.subscribe((post) => post !== life.post && end());
+    stop.addEventListener("abort", end);
+    const stood = await follow(life, turn.signal);
+    stop.removeEventListener("abort", end);
+    forget();
+    return turn.signal.aborted ? null : stood;
+}
+
 async function keepFollowing(stop: AbortSignal): Promise<void> {
     const lastId = { value: null as string | null };
     let wait = PAUSE_FIRST_MS;
-    for (let again = false; !stop.aborted; again = true) {
-        const stood = await follow(lastId, stop, again);
+    let again = false;
+    while (!stop.aborted) {
+        const stood = await followPost({ lastId, post: openPost.peek(), again }, stop);
         if (stop.aborted) return;
+        again = stood !== null;
+        if (stood === null) continue;
         connection.value = "offline";
         wait = stood ? PAUSE_FIRST_MS : Math.min(wait * 2, PAUSE_MOST_MS);
         await pause(wait * (0.75 + Math.random() / 2), stop);

@@ -11,6 +11,8 @@ export interface Toast {
 }
 
 const SHOWN_MS = 6000;
+/** What can be undone can be for so long. */
+export const UNDO_MS = 10_000;
 const MOST = 3;
 
 export const toasts = signal<Toast[]>([]);
@@ -23,10 +25,10 @@ export function dismiss(id: number): void {
     if (!toasts.value.length) untold.value = 0;
 }
 
-export function say(text: string, kind: Toast["kind"] = "info", action?: Toast["action"]): void {
+export function say(text: string, kind: Toast["kind"] = "info", action?: Toast["action"], shownMs = SHOWN_MS): void {
     const id = next++;
     toasts.value = [...toasts.value.slice(1 - MOST), { id, text, kind, ...(action ? { action } : {}) }];
-    setTimeout(() => dismiss(id), SHOWN_MS);
+    setTimeout(() => dismiss(id), shownMs);
 }
 
 /** Something that happened elsewhere: many of them at once are counted, and push nothing away. */

@@ -3,6 +3,7 @@ import type { SceneRow } from "../api/types";
 import { t } from "../i18n";
 import { confirm } from "../state/confirm";
 import { complain } from "../state/toasts";
+import { counted } from "../ui/format";
 import { Icon } from "../ui/Icon";
 
 interface Props {
@@ -10,6 +11,7 @@ interface Props {
     current: number;
     isAuthor: boolean;
     choose: (row: SceneRow) => void;
+    edit: (row: SceneRow) => void;
     changed: () => void;
 }
 
@@ -23,7 +25,11 @@ async function remove(row: SceneRow, changed: () => void): Promise<void> {
     }
 }
 
-export function SceneList({ scenes, current, isAuthor, choose, changed }: Props) {
+function close(event: { currentTarget: Element }): void {
+    event.currentTarget.closest("details")?.removeAttribute("open");
+}
+
+export function SceneList({ scenes, current, isAuthor, choose, edit, changed }: Props) {
     return (
         <details class="scenes">
             <summary>{t("story.scenes")}</summary>
@@ -35,26 +41,37 @@ export function SceneList({ scenes, current, isAuthor, choose, changed }: Props)
                             class="link"
                             aria-current={row.id === current ? "step" : undefined}
                             onClick={(event) => {
-                                event.currentTarget.closest("details")?.removeAttribute("open");
+                                close(event);
                                 choose(row);
                             }}
                         >
                             {t("story.scene", { n: row.number, title: row.title })}
                         </button>
                         <span class="hint">
-                            {row.message_count === 1
-                                ? t("story.message_one")
-                                : t("story.messages", { n: row.message_count })}
+                            {counted("story.messages", row.message_count)}
                         </span>
                         {isAuthor ? (
-                            <button
-                                type="button"
-                                class="quiet"
-                                aria-label={t("story.delete_scene", { n: row.number })}
-                                onClick={() => void remove(row, changed)}
-                            >
-                                <Icon name="trash" />
-                            </button>
+                            <>
+                                <button
+                                    type="button"
+                                    class="quiet"
+                                    aria-label={t("story.edit_scene", { n: row.number })}
+                                    onClick={(event) => {
+                                        close(event);
+                                        edit(row);
+                                    }}
+                                >
+                                    <Icon name="pen" />
+                                </button>
+                                <button
+                                    type="button"
+                                    class="quiet"
+                                    aria-label={t("story.delete_scene", { n: row.number })}
+                                    onClick={() => void remove(row, changed)}
+                                >
+                                    <Icon name="trash" />
+                                </button>
+                            </>
                         ) : null}
                     </li>
                 ))}

@@ -1,5 +1,5 @@
 /** A story as a chat: messages appear one by one, and it goes on where the reader stopped. */
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Post } from "../api/types";
 import { t } from "../i18n";
 import { idAt } from "../state/router";
@@ -7,10 +7,13 @@ import { me } from "../state/session";
 import { useSubject } from "../state/subject";
 import { explain } from "../state/toasts";
 import { Empty, Failed, Loading, UserLink } from "../ui/bits";
+import { counted } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { Parts } from "../ui/Parts";
+import { EditScene } from "./EditScene";
 import { SceneList } from "./SceneList";
 import { SubscribeButton } from "./SubscribeButton";
+import { isSubscribed, subscriptions } from "./subscriptions";
 import { type OpenScene, useStory } from "./useStory";
 import { WriteScene } from "./WriteScene";
 import "./story.css";
@@ -22,11 +25,13 @@ function Head({ story, scenes }: { story: Post; scenes: number }) {
                 <h1>{story.title}</h1>
                 <p class="meta">
                     <UserLink id={story.author_id} name={story.author_name} />
-                    <span>{scenes === 1 ? t("story.scene_one") : t("story.scene_count", { n: scenes })}</span>
+                    <span>{counted("story.scene_count", scenes)}</span>
                     <a href={`#/post/${story.id}`}>{t("story.discussion")}</a>
                 </p>
             </div>
-            <SubscribeButton story={{ story_id: story.id, author_id: story.author_id, title: story.title }} />
+            {story.author_id === me.value ? null : (
+                <SubscribeButton story={{ story_id: story.id, author_id: story.author_id, title: story.title }} />
+            )}
         </header>
     );
 }
@@ -76,9 +81,10 @@ function useFollowing(count: number) {
     return end;
 }
 
-function ReadOn({ last, isThrough, busy, readOn }: {
+function ReadOn({ last, isThrough, maySubscribe, busy, readOn }: {
     last: OpenScene;
     isThrough: boolean;
+    maySubscribe: boolean;
     busy: boolean;
     readOn: () => void;
 }) {
@@ -86,7 +92,7 @@ function ReadOn({ last, isThrough, busy, readOn }: {
     if (isThrough)
         return (
             <p class="read-on through" role="status">
-                <strong>{t("story.through")}</strong> {t("story.through_hint")}
+                <strong>{t("story.through")}</strong> {maySubscribe ? t("story.through_hint") : ""}
             </p>
         );
     const label = last.shown === 0 ? t("story.begin") : last.shown < all ? t("story.next") : t("story.next_scene");
@@ -105,6 +111,7 @@ export function StoryPage() {
     const id = idAt(1);
     const reader = useStory(id);
     const { story, open } = reader;
+    const [editing, setEditing] = useState(0);
     const shown = open.reduce((n, one) => n + one.shown, 0);
     const end = useFollowing(reader.hasEarlier || shown > 1 ? shown : 0);
     const readOn = () => void reader.readOn();
@@ -127,23 +134,39 @@ export function StoryPage() {
                     current={last?.scene.id ?? 0}
                     isAuthor={story.author_id === me.value}
                     choose={(row) => void reader.jumpTo(row)}
+                    edit={(row) => setEditing(row.id)}
                     changed={() => void reader.refresh()}
                 />
             ) : (
                 <Empty>{t("story.no_scenes")}</Empty>
             )}
+            {editing ? (
+                <EditScene
+                    id={editing}
+                    done={(now) => {
+                        setEditing(0);
+                        if (now) reader.replace(now);
+                    }}
+                />
+            ) : null}
             {reader.hasEarlier ? (
                 <button type="button" class="earlier" onClick={() => void reader.showEarlier()}>
                     <Icon name="up" /> {t("story.earlier")}
                 </button>
             ) : null}
-            {last ? (
+            {last && !editing ? (
                 <>
                     <div class="chat" role="log" aria-label={t("story.log")} onClick={tap}>
                         {open.map((one) => <Messages key={one.scene.id} open={one} />)}
                         {reader.isResumed ? <p class="resumed">{t("story.resumed")}</p> : null}
                     </div>
-                    <ReadOn last={last} isThrough={reader.isThrough} busy={reader.busy} readOn={readOn} />
+                    <ReadOn
+                        last={last}
+                        isThrough={reader.isThrough}
+                        maySubscribe={story.author_id !== me.value && !!subscriptions.value && !isSubscribed(id)}
+                        busy={reader.busy}
+                        readOn={readOn}
+                    />
                     <div class="chat-end" ref={end} />
                 </>
             ) : null}

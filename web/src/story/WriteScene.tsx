@@ -3,8 +3,9 @@ import { useRef, useState } from "preact/hooks";
 import { call } from "../api/client";
 import { t } from "../i18n";
 import { complain, say } from "../state/toasts";
+import { counted } from "../ui/format";
 
-const TITLE_MOST = 200;
+export const TITLE_MOST = 200;
 
 export function messagesOf(text: string): string[] {
     return text
@@ -62,7 +63,7 @@ export function WriteScene({ story, done }: { story: number; done: () => void })
                 aria-describedby="scene-hint"
             />
             <p class="hint" id="scene-hint">
-                {t("story.write_hint")} {t("story.write_count", { n: messages.length })}
+                {t("story.write_hint")} {counted("story.messages", messages.length)}
             </p>
             <button type="submit" class="primary" disabled={sending || !messages.length || !title.trim()}>
                 {t("story.write_go")}

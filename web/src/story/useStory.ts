@@ -7,6 +7,7 @@ import { call } from "../api/client";
 import { Problem } from "../api/problem";
 import type { Post, Scene, SceneRow } from "../api/types";
 import { useLive } from "../ui/hooks";
+import { bell } from "../state/live";
 import { complain } from "../state/toasts";
 import { enter, leave, positions, readTo, syncPositions } from "./positions";
 
@@ -43,6 +44,16 @@ async function listScenes(story: number): Promise<SceneRow[]> {
         cursor = page.next_cursor;
     } while (cursor);
     return rows;
+}
+
+/** The notification of a scene has the scene's id. Whoever was not told of it has none: that is no fault. */
+async function clearNotification(scene: number): Promise<void> {
+    if (!bell.value) return;
+    try {
+        bell.value = (await call("post", "/v1/notifications/mark-read", { body: { ids: [scene] } })).unread;
+    } catch (error) {
+        if (!(error instanceof Problem && error.status === 404)) complain(error);
+    }
 }
 
 const getScene = (id: number): Promise<Scene> => call("get", "/v1/scenes/{scene_id}", { path: { scene_id: id } });
@@ -114,7 +125,9 @@ export function useStory(id: number) {
         const last = open.at(-1);
         const { story } = latest.current;
         change({ open, isResumed: false });
-        if (last && story) readTo(id, story.title, last.scene.id, last.scene.messages[last.shown - 1]?.id ?? null);
+        if (!last || !story) return;
+        readTo(id, story.title, last.scene.id, last.scene.messages[last.shown - 1]?.id ?? null);
+        if (last.shown >= last.scene.messages.length) void clearNotification(last.scene.id);
     };
 
     const fetchScene = async (row: SceneRow): Promise<Scene | null> => {
@@ -163,8 +176,20 @@ export function useStory(id: number) {
         if (scene) change({ open: [{ scene, shown: 0 }], isResumed: false });
     };
 
+    /** A scene was edited here: shown as it is now, as far as it was read. */
+    const replace = (scene: Scene) => {
+        const open = latest.current.open.map((one) => {
+            if (one.scene.id !== scene.id) return one;
+            const isAll = one.shown >= one.scene.messages.length;
+            const read = one.scene.messages[one.shown - 1]?.id ?? null;
+            return { scene, shown: isAll ? scene.messages.length : shownUpTo(scene, read) };
+        });
+        change({ open });
+        void refresh();
+    };
+
     const last = state.open.at(-1);
     const isThrough = !!last && last.shown >= last.scene.messages.length && !nextRow();
     const hasEarlier = state.open.length > 0 && placeOf(state.open[0]) > 0;
-    return { ...state, isThrough, hasEarlier, readOn, showEarlier, jumpTo, refresh };
+    return { ...state, isThrough, hasEarlier, readOn, showEarlier, jumpTo, refresh, replace };
 }

@@ -1,7 +1,8 @@
-/** A text with its pictures, as the API cuts it. Text is text; a picture is one only from the web. */
+/** A text with its pictures, as the API cuts it. Text is text; a picture or a link is one only of the web. */
 import { useState } from "preact/hooks";
 import type { Part } from "../api/types";
 import { t } from "../i18n";
+import { cutAtLinks } from "./links";
 import { safePicture } from "./pictures";
 
 function Picture({ address }: { address: string }) {
@@ -26,11 +27,26 @@ function Picture({ address }: { address: string }) {
     );
 }
 
+function Text({ text }: { text: string }) {
+    return (
+        <span>
+            {cutAtLinks(text).map((piece, i) =>
+                piece.url === undefined ? (
+                    piece.text
+                ) : (
+                    <a key={i} href={piece.url} target="_blank" rel="noopener noreferrer">
+                        {piece.text}
+                    </a>
+                ))}
+        </span>
+    );
+}
+
 export function Parts({ parts }: { parts: Part[] }) {
     return (
         <>
             {parts.map((part, i) =>
-                part.img !== undefined ? <Picture key={i} address={part.img} /> : <span key={i}>{part.text}</span>)}
+                part.img !== undefined ? <Picture key={i} address={part.img} /> : <Text key={i} text={part.text ?? ""} />)}
         </>
     );
 }

@@ -1,4 +1,4 @@
-import { language, t } from "../i18n";
+import { type Key, language, t } from "../i18n";
 
 const MINUTE = 60_000;
 const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
@@ -26,6 +26,13 @@ export function shortTime(ms: number): string {
 
 export function number(n: number): string {
     return n.toLocaleString(language.value);
+}
+
+type Counted = { [K in Key]: `${K}_one` extends Key ? K : never }[Key];
+
+/** "1 comment", "2 comments". */
+export function counted(key: Counted, n: number): string {
+    return t(n === 1 ? (`${key}_one` as Key) : key, { n: number(n) });
 }
 
 /** A user without a name is called by the id. */

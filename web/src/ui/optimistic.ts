@@ -5,6 +5,11 @@ import { complain } from "../state/toasts";
 /** One change of a thing at a time: a second click waits for nothing, it is dropped. */
 const busy = new WeakSet<object>();
 
+/** Whether a change of it is under way: what the server said meanwhile may be older. */
+export function isBusy(state: object): boolean {
+    return busy.has(state);
+}
+
 export async function optimistic<T, A>(
     state: Signal<T>,
     guess: (now: T) => T,

@@ -1,5 +1,5 @@
-/** The address of a picture that may be loaded: of the web, nothing else. Null otherwise. */
-export function safePicture(address: string): string | null {
+/** An address of the web, http or https and nothing else, in its full form; null otherwise. */
+export function webAddress(address: string): string | null {
     try {
         const url = new URL(address);
         return url.protocol === "https:" || url.protocol === "http:" ? url.href : null;
@@ -7,3 +7,6 @@ export function safePicture(address: string): string | null {
         return null;
     }
 }
+
+/** The address of a picture that may be loaded. */
+export const safePicture = webAddress;
