@@ -79,17 +79,21 @@ void desk_release(struct desk *desk)
     free(desk->news.events);
 }
 
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 struct desk_view desk_view_of(struct cluster *cluster, struct desk *desk,
                               const struct tidings_op *op, size_t call)
 {
-    int64_t now_ms = cluster_now(cluster, op), last_ms = ids_last_ms(&cluster->ids);
-    now_ms = now_ms > last_ms ? now_ms : last_ms;
+    int64_t now_ms = cluster_now(cluster, op);
     return (struct desk_view){
         .view = {.rows = &cluster_rows,
                  .settings = &cluster->settings,
                  .scratch = &desk->scratch,
-                 .now_ms = now_ms,
-                 .elapsed_ms = now_ms},
+                 .now_ms = later(now_ms, ids_last_ms(&cluster->ids)),
+                 .elapsed_ms = later(now_ms, atomic_load(&cluster->elapsed_ms))},
         .desk = desk,
         .call = call,
         .actor = op->user_id,

@@ -21,6 +21,7 @@
 #define CLUSTER_CLUSTER_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "engine/cluster/desk.h"
 #include "engine/engine.h"
@@ -67,6 +68,7 @@ struct cluster {
     uint8_t secret[TIDINGS_SECRET_BYTES];
     int64_t (*clock)(void *ctx);
     void *clock_ctx;
+    _Atomic int64_t elapsed_ms; /* at the last change: limits never go back behind it */
     void (*fault)(void *ctx, const char *text);
     void *fault_ctx;
     struct ids ids;

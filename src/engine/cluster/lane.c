@@ -165,6 +165,7 @@ static bool try_call(struct lane *lane, struct tidings_call *call, size_t index,
     if (desk->sheet.n_undo)
         put_version(desk, call->op->user_id, own.last_id);
     sheet_keep(&desk->sheet);
+    atomic_store(&lane->cluster->elapsed_ms, own.view.elapsed_ms);
     return true;
 }
 
