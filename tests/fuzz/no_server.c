@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Stands in for src/http/server.c, and for what is embedded, where the API is driven without sockets. */
+#include "no_server.h"
 #include "api/embedded.h"
 #include "http/http.h"
-#include "no_server.h"
 
 static const unsigned char text[] = "{}"; /* JSON, since one of them says so */
 

@@ -3,15 +3,11 @@
  * The cluster engine: the same operations on MySQL or MariaDB, by any number of servers at once.
  *
  *     sql/        a connection, statements, URLs
- *     rows/       the rows of engine/rows.h and all lists, over tables
- *     desk.h      where a batch of operations is worked on
- *     load.c      what a batch needs, loaded in one round trip
- *     write.c     what it has changed, written in one
+ *     rows/       the rows of engine/rows.h and all lists, over tables: on a desk, where a batch of operations is worked on
  *     lane.c      threads that change: many operations, one transaction
  *     reader.c    threads that answer: many operations, one snapshot
  *     queue.c     calls that wait for one of these
- *     authors.c   authors' heads in memory
- *     ids.c       ids, and server.c the lease of the slot that they need
+ *     server.c    the server's slot among others
  *     schema.c    the tables
  *     reheat.c    orders and states anew when the rules for them change
  *     verify.c    recomputing what is stored twice
@@ -23,7 +19,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "engine/cluster/desk.h"
+#include "engine/cluster/rows/desk.h"
 #include "engine/engine.h"
 
 enum { LANES = 2, READERS = 2, BATCH_MAX = 256, READ_BATCH_MAX = 64, SQL_TIMEOUT_S = 10 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Authors' heads, and those of stories: how much there is of them is in their row, the rest in memory. */
-#include "engine/cluster/desk.h"
+#include "engine/cluster/rows/desk.h"
 #include "engine/inbox/tie.h"
 
 static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists, page by page, and events: questions that are asked in SQL. */
 #include "domain/ids.h"
-#include "engine/cluster/desk.h"
+#include "engine/cluster/rows/desk.h"
 #include "engine/ops/ops.h"
 
 /* A list: where it is, by what it is ordered, and what stands there. b NULL: the place is one number. */

@@ -2,7 +2,7 @@
 /* Pairs, with the lists of an author's followers, and read maps. */
 #include "engine/inbox/tie.h"
 
-#include "engine/cluster/desk.h"
+#include "engine/cluster/rows/desk.h"
 
 static const struct {
     enum kind pair, follower, map;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "domain/ids.h"
-#include "engine/cluster/desk.h"
+#include "engine/cluster/rows/desk.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/target.h"
 

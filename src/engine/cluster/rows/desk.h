@@ -3,11 +3,11 @@
  * Where a batch of operations is worked on: a connection, the sheet of rows, the heads of authors, lists that were asked for. Each
  * lane and each reader has one, for its thread alone.
  */
-#ifndef CLUSTER_DESK_H
-#define CLUSTER_DESK_H
+#ifndef CLUSTER_ROWS_DESK_H
+#define CLUSTER_ROWS_DESK_H
 
-#include "engine/cluster/authors.h"
-#include "engine/cluster/ids.h"
+#include "engine/cluster/rows/ids.h"
+#include "engine/cluster/rows/memory.h"
 #include "engine/cluster/rows/sheet.h"
 #include "engine/cluster/sql/sql.h"
 #include "engine/view.h"

@@ -4,8 +4,8 @@
  * what is here once is right for ever, and a moment's head is a beginning of it; how much of it there is at a moment is in the
  * author's row. For one thread.
  */
-#ifndef CLUSTER_AUTHORS_H
-#define CLUSTER_AUTHORS_H
+#ifndef CLUSTER_ROWS_MEMORY_H
+#define CLUSTER_ROWS_MEMORY_H
 
 #include "domain/head.h"
 #include "engine/rows.h"
@@ -45,10 +45,11 @@ struct author_memory *authors_of(struct authors *authors, enum realm realm, uint
 
 /* Adds the next post, or the next deletion; false if memory is short. */
 bool authors_add_post(struct authors *authors, struct author_memory *memory, uint64_t id,
-                    uint64_t position);
+                      uint64_t position);
 bool authors_add_deletion(struct authors *authors, struct author_memory *memory, uint32_t number);
 
 /* So many are to be loaded, in all. */
-void authors_want(struct authors *authors, struct author_memory *memory, uint32_t ids, uint32_t deleted);
+void authors_want(struct authors *authors, struct author_memory *memory, uint32_t ids,
+                  uint32_t deleted);
 
 #endif

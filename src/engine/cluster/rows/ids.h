@@ -3,8 +3,8 @@
  * Ids made by a server of a cluster: as in domain/ids.h, with the server's slot as the node, which it leases, so that no two
  * servers have the same at a time. A server's ids increase. Thread-safe.
  */
-#ifndef CLUSTER_IDS_H
-#define CLUSTER_IDS_H
+#ifndef CLUSTER_ROWS_IDS_H
+#define CLUSTER_ROWS_IDS_H
 
 #include <pthread.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 /* Loading: what is wanted, of every kind, in as few statements as there are kinds, and one round trip. */
 #include <stdlib.h>
 
-#include "engine/cluster/desk.h"
+#include "engine/cluster/rows/desk.h"
 
 enum { ROWS_A_STATEMENT = 512 };
 

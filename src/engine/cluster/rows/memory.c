@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/cluster/authors.h"
+#include "engine/cluster/rows/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

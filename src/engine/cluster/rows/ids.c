@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/cluster/ids.h"
+#include "engine/cluster/rows/ids.h"
 
 #include "domain/ids.h"
 #include "tidings.h"

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "engine/cluster/desk.h"
+#include "engine/cluster/rows/desk.h"
 
 enum { ROWS_A_STATEMENT = 1000 };
 
