@@ -44,14 +44,15 @@ struct route {
 extern const struct route routes[];
 extern const size_t n_routes;
 
-enum { PATH_IDS = 2 };
+/* Every verb and HEAD fit into the text. */
+enum { PATH_IDS = 2, ALLOW_TEXT = 64 };
 
 /*
  * The route for a path and verb, with the numbers in the path; *bad_id is the name of one that is
  * no id, or NULL. If only the verb does not fit: NULL, and `allow` lists those that do.
  */
 const struct route *route_find(struct http_text path, enum http_verb verb, uint64_t ids[PATH_IDS],
-                               const char **bad_id, char *allow, size_t room);
+                               const char **bad_id, char allow[ALLOW_TEXT]);
 
 struct exchange {
     struct api *api;
@@ -61,11 +62,11 @@ struct exchange {
     uint64_t user_id;       /* the acting user */
     uint64_t ids[PATH_IDS]; /* the numbers in the path */
     struct http_query query;
-    json_t *body;          /* NULL if there is none */
-    char allow[64];        /* for a 405 */
-    const char *challenge; /* for a 401 */
-    bool chinese;          /* for notices */
-    bool explain;          /* stats with their terms */
+    json_t *body;           /* NULL if there is none */
+    char allow[ALLOW_TEXT]; /* for a 405 and a preflight */
+    const char *challenge;  /* for a 401 */
+    bool chinese;           /* for notices */
+    bool explain;           /* stats with their terms */
     uint64_t started_us;
 
     struct tidings_call call;

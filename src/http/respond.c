@@ -125,6 +125,7 @@ static void put_head(struct buf *out, const struct http_request *req, int status
     buf_literal(out, "X-Request-Id: ");
     buf_hex64(out, req->id);
     buf_literal(out, "\r\n");
+    cors_put_fields(out, req);
     if (content_type)
         put_field(out, "Content-Type", content_type);
     for (size_t i = 0; i < n_fields; i++)
