@@ -445,7 +445,7 @@ static bool identify(struct exchange *ex)
         return true;
     if (ex->route->run != streams_open || !text.p)
         return authenticate(ex);
-    if (!tickets_take(ex->api->tickets, text, api_now_ms(), &ticket))
+    if (!tickets_take(ex->api->tickets, text, api_now_us(), &ticket))
         return refuse_token(ex, JWT_MALFORMED, &no_ticket);
     ex->claims = ticket.claims;
     ex->user_id = ticket.user_id;

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from support.client import connect
 from support.metrics import Metrics
 from support.server import SANITIZED, tidings, wait_until
 from support.tokens import token
@@ -222,3 +223,33 @@ def test_a_restore_until_now_has_what_was_acknowledged(make_server, clock, tmp_p
     server.restart(between=lambda: clock.set(0))
     bob.publish()
     assert restored_posts(server, clock, tmp_path, bob, make_server) == 5
+
+
+# ---- Tickets ------------------------------------------------------------------------------------
+
+def open_with(server, ticket):
+    """The status of a stream that is asked for with a ticket."""
+    with connect(server) as sock:
+        sock.sendall(f"GET /v1/stream?ticket={ticket} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        return int(sock.recv(65536).split()[1])
+
+
+def test_a_ticket_is_good_for_half_a_minute(make_server, clock):
+    del clock.environment["DONT_FAKE_MONOTONIC"]  # so that time passes
+    server = serve(make_server, clock)
+    ann = somebody(server)
+    first, second, third = (ann.post("/stream/ticket", status=201)["ticket"] for _ in range(3))
+    assert open_with(server, first) == 200
+    clock.set(25)
+    assert open_with(server, second) == 200
+    clock.set(31)
+    assert open_with(server, third) == 401
+
+
+def test_a_ticket_goes_by_elapsed_time(make_server, clock):
+    server = serve(make_server, clock)
+    ann = somebody(server)
+    for ahead in (HOUR, -HOUR, 0):
+        ticket = ann.post("/stream/ticket", status=201)["ticket"]
+        clock.set(ahead)
+        assert open_with(server, ticket) == 200
