@@ -200,7 +200,7 @@ static struct http_response problem(struct http_request *req, enum http_refusal 
     req->refusal = refusal;
     count(&req->loop->counters.refused[refusal], 1);
     buf_init_borrowed(&body, text, PROBLEM_MAX);
-    buf_printf(&body, "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"code\":\"%s\"}",
+    buf_printf(&body, "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"code\":\"%s\"}\n",
                http_status_phrase(status), status, refusals[refusal].code);
     return (struct http_response){.status = status,
                                   .content_type = "application/problem+json",
