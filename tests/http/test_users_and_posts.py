@@ -168,6 +168,16 @@ def test_only_the_author_edits_and_only_author_or_admin_deletes(server):
     assert ann.get("/relation/counter")["posts"] == 0
 
 
+def test_who_names_no_language_gets_the_one_that_is_set(make_server):
+    ann = make_server(settings={"notice_language": "en"}).user()
+    post = ann.publish("Gone soon")["id"]
+    ann.delete(post)
+    for language, notice in ((None, "This post was deleted by its author."), ("en", "This post was deleted by its author."),
+                             ("zh-CN", "该笔记已被作者删除"), ("fr", "This post was deleted by its author.")):
+        headers = {"Accept-Language": language} if language else {}
+        assert ann.refused(410, "deleted", "GET", f"/v1/posts/{post}", headers=headers)["notice"] == notice
+
+
 @pytest.mark.parametrize("language, notice", [
     (None, CHINESE), ("zh", CHINESE), ("zh-CN,zh;q=0.9,en;q=0.8", CHINESE),
     ("fr, zh;q=0.1", CHINESE), ("fr", ENGLISH), ("*", ENGLISH),
