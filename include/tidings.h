@@ -261,7 +261,8 @@ struct tidings_page {
  *                    and one more for each hundred subscriptions
  *   NOTIFICATIONS_MARK  notification ids; or up_to
  *   WEBHOOK_SET      admin: makes or changes the webhook of that name; WEBHOOK_DELETE removes it. A
- *                    new one is told of what happens from now on; one that is changed tries at once
+ *                    new one is told of what happens from now on; one that is changed tries at once, signs with its
+ *                    old secret, too, for a day, and with other events counts what waits by these
  *   WEBHOOK_RETRY    admin: a webhook that waits tries at once; one that is dead goes back to the
  *                    first event given up since the last success, as far as the events are kept
  *   WEBHOOK_REPORT   service, admin: where delivery stands; used by whoever delivers. The position
@@ -507,6 +508,7 @@ struct tidings_op {
             struct tidings_text url;    /* WEBHOOK_SET, like the following */
             struct tidings_text secret; /* p NULL: as it was */
             bool disabled;
+            uint64_t events; /* bits of tidings_event_bits: what it is told of; 0: what has a tag */
         } webhook;
         struct {
             struct tidings_text name;
@@ -715,7 +717,10 @@ enum tidings_webhook_state {
 struct tidings_webhook {
     struct tidings_text name;
     struct tidings_text url;
-    struct tidings_text secret; /* in WEBHOOKS only, for whoever delivers */
+    struct tidings_text secret;     /* in WEBHOOKS only, for whoever delivers, ... */
+    struct tidings_text old_secret; /* ... like the one before, while it signs, too; n 0: none */
+    int64_t old_secret_ms;          /* for so long from now on, by elapsed time */
+    uint64_t events;                /* what it is told of; 0: what has a tag */
     enum tidings_webhook_state state;
     uint64_t generation;   /* changes with every WEBHOOK_SET and WEBHOOK_RETRY */
     uint64_t position;     /* events up to it are delivered, given up or not for webhooks */
@@ -786,6 +791,13 @@ struct tidings_event {
  * with a NUL; false if the event has none. */
 enum { TIDINGS_TAG_MAX = 32 };
 TIDINGS_API bool tidings_event_tag(const struct tidings_event *event, char tag[TIDINGS_TAG_MAX]);
+
+/* A bit for each type of events that are kept and have that name, "PostPublished"; 0: there is none. */
+TIDINGS_API uint64_t tidings_event_bits(const char *name, size_t n);
+
+/* What a webhook that was set with these events is told of: never 0; and whether that one is. */
+TIDINGS_API uint64_t tidings_webhook_bits(uint64_t events);
+TIDINGS_API bool tidings_webhook_wants(uint64_t events, const struct tidings_event *event);
 
 TIDINGS_API const char *tidings_event_name(enum tidings_event_type type);
 TIDINGS_API const char *tidings_event_action(enum tidings_event_type type);

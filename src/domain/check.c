@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "domain/events.h"
 #include "domain/ids.h"
 
 /* More users than can be online at one server. */
@@ -315,6 +316,8 @@ static const char *check_webhook(const struct tidings_op *op)
     if (secret.p &&
         !is_text(secret, WEBHOOK_SECRET_LEAST, WEBHOOK_SECRET_MOST, WEBHOOK_SECRET_MOST))
         return "secret";
+    if (op->u.webhook.events & ~event_bits_all)
+        return "events";
     return NULL;
 }
 

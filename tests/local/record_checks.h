@@ -349,7 +349,8 @@ static inline bool check_webhook_record(struct bytes from, struct arena *arena)
     MUST(webhook.dead_from <= webhook.position && webhook.attempts <= UINT32_MAX);
     MUST((int64_t)webhook.retry_at >= 0 && (int64_t)webhook.failing_since >= 0);
     MUST(lies_within(webhook.url, from) && lies_within(webhook.secret, from));
-    MUST(lies_within(webhook.last_error, from));
+    MUST(lies_within(webhook.last_error, from) && lies_within(webhook.old_secret, from));
+    MUST(!webhook.rotated == !webhook.old_secret.n);
     struct bytes value = webhook_encode(&webhook, arena);
     MUST(value.p && webhook_decode(value, &again));
     MUST(webhook.disabled == again.disabled && webhook.generation == again.generation);
@@ -359,6 +360,8 @@ static inline bool check_webhook_record(struct bytes from, struct arena *arena)
 #undef X
     MUST(same_bytes(webhook.url, again.url) && same_bytes(webhook.secret, again.secret));
     MUST(same_bytes(webhook.last_error, again.last_error));
+    MUST(webhook.events == again.events && webhook.rotated == again.rotated);
+    MUST(same_bytes(webhook.old_secret, again.old_secret));
     return true;
 }
 

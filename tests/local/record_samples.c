@@ -235,6 +235,9 @@ static struct bytes sample_webhook(uint64_t id, uint64_t number, const char *tex
         .url = bytes_of(text),
         .secret = bytes_of(text),
         .last_error = bytes_of(text),
+        .events = number ? UINT64_C(1) << TIDINGS_EVENT_POST_PUBLISHED : 0,
+        .rotated = *text ? number : 0,
+        .old_secret = bytes_of(text),
     };
     return webhook_encode(&webhook, &arena);
 }

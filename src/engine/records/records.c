@@ -487,51 +487,6 @@ bool once_decode(struct bytes from, struct once_record *once)
     return !r.bad && is_stamp(once->stamp);
 }
 
-/* ---- A webhook ------------------------------------------------------------------------------ */
-
-enum { WEBHOOK_DISABLED = 1 };
-
-struct bytes webhook_encode(const struct webhook_record *webhook, struct arena *arena)
-{
-    enum { NUMBERS = 1 + 2 * ID_BYTES + (9 + 3) * VARINT_MAX };
-    size_t texts = webhook->url.n + webhook->secret.n + webhook->last_error.n;
-    uint8_t *to = arena_alloc(arena, NUMBERS + texts);
-    if (!to)
-        return (struct bytes){NULL, 0};
-    size_t n = 0;
-    to[n++] = VERSION_1 | (webhook->disabled ? WEBHOOK_DISABLED : 0);
-    put_id(to + n, webhook->generation);
-    n += ID_BYTES;
-    put_id(to + n, webhook->created);
-    n += ID_BYTES;
-#define X(field) n += put_varint(to + n, webhook->field);
-    WEBHOOK_FIELDS(X)
-#undef X
-    n += put_block(to + n, webhook->url);
-    n += put_block(to + n, webhook->secret);
-    n += put_block(to + n, webhook->last_error);
-    return (struct bytes){to, n};
-}
-
-bool webhook_decode(struct bytes from, struct webhook_record *webhook)
-{
-    struct decoder r = decoder_of(from.p, from.n);
-    webhook->disabled = read_head(&r, WEBHOOK_DISABLED) & WEBHOOK_DISABLED;
-    webhook->generation = read_id(&r);
-    webhook->created = read_id(&r);
-#define X(field) webhook->field = read_varint(&r);
-    WEBHOOK_FIELDS(X)
-#undef X
-    webhook->url = read_block(&r);
-    webhook->secret = read_block(&r);
-    webhook->last_error = read_block(&r);
-    bool times = webhook->retry_at <= INT64_MAX && webhook->failing_since <= INT64_MAX &&
-                 webhook->waiting_since <= INT64_MAX;
-    return read_end(&r) && is_stamp(webhook->generation) && is_stamp(webhook->created) &&
-           is_stamp(webhook->position) && webhook->dead_from <= webhook->position &&
-           webhook->attempts <= UINT32_MAX && times;
-}
-
 /* ---- An event ------------------------------------------------------------------------------- */
 
 static uint64_t zigzag(int64_t value)

@@ -234,6 +234,9 @@ struct webhook_record {
     struct bytes url;
     struct bytes secret;
     struct bytes last_error;
+    uint64_t events;  /* bits; 0: what has a tag */
+    uint64_t rotated; /* elapsed ms when the old secret was replaced; 0 without one */
+    struct bytes old_secret;
 };
 
 struct bytes webhook_encode(const struct webhook_record *webhook, struct arena *arena);
