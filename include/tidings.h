@@ -191,6 +191,10 @@ struct tidings_text {
     size_t n;
 };
 
+/* Own data of those who use it, `extra` of posts and profiles: a JSON object of so many bytes at most, kept as it is. In
+ * operations p NULL is none, or as it was. */
+enum { TIDINGS_EXTRA_MAX = 4096 };
+
 enum tidings_role { TIDINGS_ROLE_USER, TIDINGS_ROLE_SERVICE, TIDINGS_ROLE_ADMIN };
 
 enum tidings_post_kind { TIDINGS_NOTE = 1, TIDINGS_ACTIVITY, TIDINGS_STORY };
@@ -420,16 +424,19 @@ struct tidings_op {
         struct {
             struct tidings_text name;
             struct tidings_text avatar;
+            struct tidings_text extra; /* see TIDINGS_EXTRA_MAX */
         } profile;
         struct {
             enum tidings_post_kind kind;
             struct tidings_text title;
             struct tidings_text body;
+            struct tidings_text extra;
         } publish;
         struct {
             uint64_t post_id;
             struct tidings_text title;
             struct tidings_text body;
+            struct tidings_text extra;
         } edit;
         struct {
             uint64_t post_id;
@@ -546,6 +553,7 @@ struct tidings_post {
     enum tidings_post_kind kind;
     struct tidings_text title;
     struct tidings_text body;
+    struct tidings_text extra; /* empty: none */
     int64_t created_at;
     int64_t edited_at; /* 0: never */
     struct tidings_counts counts;
@@ -571,8 +579,9 @@ struct tidings_counters {
 
 struct tidings_profile {
     uint64_t user_id;
-    struct tidings_text name; /* empty, as the avatar is, if it was never set */
+    struct tidings_text name; /* empty, as the others are, if it was never set */
     struct tidings_text avatar;
+    struct tidings_text extra;
 };
 
 struct tidings_target_stats {

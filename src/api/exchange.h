@@ -97,6 +97,8 @@ bool arg_id(struct exchange *ex, const char *name, uint64_t *id, bool *given);
 bool arg_time(struct exchange *ex, const char *name, int64_t *time_ms, bool *given);
 bool arg_text(struct exchange *ex, const char *name, struct tidings_text *text, bool *given);
 bool arg_bool(struct exchange *ex, const char *name, bool *value, bool *given);
+/* An object as it stands in the body, byte for byte; p stays NULL if it is left out or null. */
+bool arg_object(struct exchange *ex, const char *name, struct tidings_text *json);
 bool arg_ids(struct exchange *ex, const char *name, const uint64_t **ids, size_t *n, bool *given);
 /* A word of a list; *index is its place. */
 bool arg_word(struct exchange *ex, const char *name, const char *const *words, unsigned *index);
@@ -147,6 +149,8 @@ void put_i64(struct json_out *out, const char *key, int64_t value);
 void put_bool(struct json_out *out, const char *key, bool value);
 /* null if it is empty: a body that may not be seen. */
 void put_shown(struct json_out *out, const char *key, struct tidings_text text);
+/* JSON as it is; null if it is empty. */
+void put_json(struct json_out *out, const char *key, struct tidings_text json);
 /* Must be finite. */
 void put_double(struct json_out *out, const char *key, double value);
 /* null if it is 0. */

@@ -80,9 +80,11 @@ static inline bool check_profile_record(struct bytes from, struct arena *arena)
     if (!profile_decode(from, &profile))
         return false;
     MUST(lies_within(profile.name, from) && lies_within(profile.avatar, from));
+    MUST(lies_within(profile.extra, from));
     struct bytes value = profile_encode(&profile, arena);
     MUST(value.p && profile_decode(value, &again));
     MUST(same_bytes(profile.name, again.name) && same_bytes(profile.avatar, again.avatar));
+    MUST(same_bytes(profile.extra, again.extra));
     return true;
 }
 
@@ -166,11 +168,13 @@ static inline bool check_post_record(struct bytes from, struct arena *arena)
     MUST(post.kind >= TIDINGS_NOTE && post.kind <= TIDINGS_STORY);
     MUST(is_an_id(post.author) && post.deleted == (post.removed != 0));
     MUST(lies_within(post.title, from) && lies_within(post.excerpt, from));
+    MUST(lies_within(post.extra, from));
     struct bytes value = post_encode(&post, arena);
     MUST(value.p && post_decode(value, &again));
     MUST(post.deleted == again.deleted && post.kind == again.kind && post.author == again.author);
     MUST(post.seq == again.seq && post.edited == again.edited && post.removed == again.removed);
     MUST(same_bytes(post.title, again.title) && same_bytes(post.excerpt, again.excerpt));
+    MUST(same_bytes(post.extra, again.extra));
     return true;
 }
 

@@ -42,7 +42,11 @@ struct bytes sample_user(uint64_t value)
 
 struct bytes sample_profile(const char *name, const char *avatar)
 {
-    struct profile_record profile = {bytes_of(name), bytes_of(avatar)};
+    struct profile_record profile = {
+        .name = bytes_of(name),
+        .avatar = bytes_of(avatar),
+        .extra = bytes_of(*avatar ? "{}" : ""),
+    };
     return profile_encode(&profile, &arena);
 }
 
@@ -93,6 +97,7 @@ struct bytes sample_post(bool deleted, const char *title, const char *excerpt)
         .removed = deleted ? TIDINGS_ID_MAX : 0,
         .title = bytes_of(title),
         .excerpt = bytes_of(excerpt),
+        .extra = bytes_of(*excerpt ? "{}" : ""),
     };
     return post_encode(&post, &arena);
 }

@@ -48,6 +48,7 @@ bool user_decode(struct bytes from, struct user_record *user);
 struct profile_record {
     struct bytes name;
     struct bytes avatar;
+    struct bytes extra; /* empty: none */
 };
 
 struct bytes profile_encode(const struct profile_record *profile, struct arena *arena);
@@ -133,6 +134,7 @@ struct post_record {
     uint64_t removed; /* stamp of the deleting, or 0 */
     struct bytes title;
     struct bytes excerpt;
+    struct bytes extra; /* empty: none */
 };
 
 struct bytes post_encode(const struct post_record *post, struct arena *arena);

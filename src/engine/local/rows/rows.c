@@ -53,7 +53,7 @@ static struct profile_record get_profile(struct view *view, uint64_t user)
 static void put_profile(struct view *view, uint64_t user, const struct profile_record *profile)
 {
     struct key key = key_id(user);
-    if (profile->name.n || profile->avatar.n)
+    if (profile->name.n || profile->avatar.n || profile->extra.n)
         put_value(view, TABLE_PROFILE, &key, profile_encode(profile, view->scratch));
     else
         kv_del(txn_of(view), TABLE_PROFILE, &key);
