@@ -199,6 +199,10 @@ struct tidings_text {
     size_t n;
 };
 
+/* Own data of those who use it, `extra` of posts and profiles: a JSON object of so many bytes at most, kept as it is. In
+ * operations p NULL is none, or as it was. */
+enum { TIDINGS_EXTRA_MAX = 4096 };
+
 enum tidings_role { TIDINGS_ROLE_USER, TIDINGS_ROLE_SERVICE, TIDINGS_ROLE_ADMIN };
 
 enum tidings_post_kind { TIDINGS_NOTE = 1, TIDINGS_ACTIVITY, TIDINGS_STORY };
@@ -269,7 +273,8 @@ struct tidings_page {
  *                    and one more for each hundred subscriptions
  *   NOTIFICATIONS_MARK  notification ids; or up_to
  *   WEBHOOK_SET      admin: makes or changes the webhook of that name; WEBHOOK_DELETE removes it. A
- *                    new one is told of what happens from now on; one that is changed tries at once
+ *                    new one is told of what happens from now on; one that is changed tries at once, signs with its
+ *                    old secret, too, for a day, and with other events counts what waits by these
  *   WEBHOOK_RETRY    admin: a webhook that waits tries at once; one that is dead goes back to the
  *                    first event given up since the last success, as far as the events are kept
  *   WEBHOOK_REPORT   service, admin: where delivery stands; used by whoever delivers. The position
@@ -427,16 +432,19 @@ struct tidings_op {
         struct {
             struct tidings_text name;
             struct tidings_text avatar;
+            struct tidings_text extra; /* see TIDINGS_EXTRA_MAX */
         } profile;
         struct {
             enum tidings_post_kind kind;
             struct tidings_text title;
             struct tidings_text body;
+            struct tidings_text extra;
         } publish;
         struct {
             uint64_t post_id;
             struct tidings_text title;
             struct tidings_text body;
+            struct tidings_text extra;
         } edit;
         struct {
             uint64_t post_id;
@@ -515,6 +523,7 @@ struct tidings_op {
             struct tidings_text url;    /* WEBHOOK_SET, like the following */
             struct tidings_text secret; /* p NULL: as it was */
             bool disabled;
+            uint64_t events; /* bits of tidings_event_bits: what it is told of; 0: what has a tag */
         } webhook;
         struct {
             struct tidings_text name;
@@ -552,6 +561,7 @@ struct tidings_post {
     enum tidings_post_kind kind;
     struct tidings_text title;
     struct tidings_text body;
+    struct tidings_text extra; /* empty: none */
     int64_t created_at;
     int64_t edited_at; /* 0: never */
     struct tidings_counts counts;
@@ -577,8 +587,9 @@ struct tidings_counters {
 
 struct tidings_profile {
     uint64_t user_id;
-    struct tidings_text name; /* empty, as the avatar is, if it was never set */
+    struct tidings_text name; /* empty, as the others are, if it was never set */
     struct tidings_text avatar;
+    struct tidings_text extra;
 };
 
 struct tidings_target_stats {
@@ -723,7 +734,10 @@ enum tidings_webhook_state {
 struct tidings_webhook {
     struct tidings_text name;
     struct tidings_text url;
-    struct tidings_text secret; /* in WEBHOOKS only, for whoever delivers */
+    struct tidings_text secret;     /* in WEBHOOKS only, for whoever delivers, ... */
+    struct tidings_text old_secret; /* ... like the one before, while it signs, too; n 0: none */
+    int64_t old_secret_ms;          /* for so long from now on, by elapsed time */
+    uint64_t events;                /* what it is told of; 0: what has a tag */
     enum tidings_webhook_state state;
     uint64_t generation;   /* changes with every WEBHOOK_SET and WEBHOOK_RETRY */
     uint64_t position;     /* events up to it are delivered, given up or not for webhooks */
@@ -794,6 +808,13 @@ struct tidings_event {
  * with a NUL; false if the event has none. */
 enum { TIDINGS_TAG_MAX = 32 };
 TIDINGS_API bool tidings_event_tag(const struct tidings_event *event, char tag[TIDINGS_TAG_MAX]);
+
+/* A bit for each type of events that are kept and have that name, "PostPublished"; 0: there is none. */
+TIDINGS_API uint64_t tidings_event_bits(const char *name, size_t n);
+
+/* What a webhook that was set with these events is told of: never 0; and whether that one is. */
+TIDINGS_API uint64_t tidings_webhook_bits(uint64_t events);
+TIDINGS_API bool tidings_webhook_wants(uint64_t events, const struct tidings_event *event);
 
 TIDINGS_API const char *tidings_event_name(enum tidings_event_type type);
 TIDINGS_API const char *tidings_event_action(enum tidings_event_type type);

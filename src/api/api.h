@@ -40,6 +40,12 @@ struct api_config {
     struct tidings_settings settings; /* the engine's: answers explain what they do */
 };
 
+/* The headers of answers that a program may want to read, a page of another origin too (CORS). */
+#define API_EXPOSED_HEADERS                                                           \
+    "Allow, Content-Encoding, Date, ETag, RateLimit, RateLimit-Policy, Retry-After, " \
+    "WWW-Authenticate, "                                                              \
+    "X-Request-Id"
+
 /* NULL if memory is short. */
 struct api *api_new(const struct api_config *config);
 

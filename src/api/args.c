@@ -162,6 +162,68 @@ bool arg_text(struct exchange *ex, const char *name, struct tidings_text *text, 
     return true;
 }
 
+/* ---- A value as it stands in the body. The parser has found that to be well-formed: it ends with the object's brace. */
+
+static size_t skip_space(const char *text, size_t i)
+{
+    return i + strspn(text + i, " \t\r\n");
+}
+
+static size_t skip_string(const char *text, size_t i)
+{
+    for (i++; text[i] != '"'; i++)
+        i += text[i] == '\\';
+    return i + 1;
+}
+
+static size_t skip_value(const char *text, size_t i)
+{
+    for (size_t depth = 0; depth || !strchr(",} \t\r\n", text[i]); i++) {
+        if (text[i] == '"')
+            i = skip_string(text, i) - 1;
+        depth += text[i] == '{' || text[i] == '[';
+        depth -= text[i] == '}' || text[i] == ']';
+    }
+    return i;
+}
+
+/* A name may be written with escapes. */
+static bool is_named(const char *quoted, size_t n, const char *name)
+{
+    json_t *string = json_loadb(quoted, n, JSON_DECODE_ANY, NULL);
+    bool same = json_is_string(string) && !strcmp(json_string_value(string), name);
+    json_decref(string);
+    return same;
+}
+
+static struct tidings_text find_json(const char *text, const char *name)
+{
+    size_t i = skip_space(text, 0);
+    while (text[i] == '{' || text[i] == ',') {
+        size_t from = skip_space(text, i + 1);
+        if (text[from] != '"')
+            break;
+        size_t behind = skip_string(text, from);
+        size_t value = skip_space(text, skip_space(text, behind) + 1);
+        size_t end = skip_value(text, value);
+        if (is_named(text + from, behind - from, name))
+            return (struct tidings_text){text + value, end - value};
+        i = skip_space(text, end);
+    }
+    return (struct tidings_text){NULL, 0};
+}
+
+bool arg_object(struct exchange *ex, const char *name, struct tidings_text *json)
+{
+    const json_t *value = json_object_get(ex->body, name);
+    if (!value || json_is_null(value))
+        return true;
+    if (!json_is_object(value))
+        return refuse_type(ex, name);
+    *json = find_json(http_request_body(ex->req).p, name);
+    return true;
+}
+
 bool arg_bool(struct exchange *ex, const char *name, bool *flag, bool *given)
 {
     bool ok;

@@ -13,6 +13,7 @@
 #include "api/internal.h"
 #include "base/log.h"
 #include "base/utf8.h"
+#include "http/cors.h"
 
 enum { IDEMPOTENCY_KEY_MAX = 255, FIELDS_MAX = 8, FIELD_TEXT = 96 };
 
@@ -444,7 +445,7 @@ static bool identify(struct exchange *ex)
         return true;
     if (ex->route->run != streams_open || !text.p)
         return authenticate(ex);
-    if (!tickets_take(ex->api->tickets, text, api_now_ms(), &ticket))
+    if (!tickets_take(ex->api->tickets, text, api_now_us(), &ticket))
         return refuse_token(ex, JWT_MALFORMED, &no_ticket);
     ex->claims = ticket.claims;
     ex->user_id = ticket.user_id;
@@ -465,6 +466,24 @@ static void begin(struct exchange *ex)
         exchange_submit(ex);
 }
 
+/*
+ * What a browser asks before it sends what a page of another origin wants sent: no token comes with it. Browsers keep the
+ * answer for two hours at most, one for each path.
+ */
+static void respond_preflight(struct exchange *ex)
+{
+    const struct http_field fields[] = {
+        {"Access-Control-Allow-Methods", ex->allow},
+        {"Access-Control-Allow-Headers",
+         "Authorization, Content-Type, Idempotency-Key, If-None-Match, Accept-Language, "
+         "Last-Event-ID, X-User-Id, Tidings-Freshness"},
+        {"Access-Control-Max-Age", "7200"},
+    };
+    exchange_send(ex, &(struct http_response){.status = 204,
+                                              .fields = fields,
+                                              .n_fields = sizeof fields / sizeof *fields});
+}
+
 void api_handle(struct http_request *req, void *ctx)
 {
     const char *bad_id = NULL;
@@ -479,12 +498,14 @@ void api_handle(struct http_request *req, void *ctx)
     ex->started_us = api_now_us();
     ex->chinese = wants_chinese(req, ex->api->config.chinese);
     tidings_answer_init(&ex->answer);
-    ex->route = route_find(http_request_path(req), http_request_verb(req), ex->ids, &bad_id,
-                           ex->allow, sizeof ex->allow);
+    ex->route =
+        route_find(http_request_path(req), http_request_verb(req), ex->ids, &bad_id, ex->allow);
     if (ex->route && bad_id)
         exchange_invalid(ex, bad_id, "It must be an id: a whole number from 1 to 2^53-1.");
     else if (ex->route)
         begin(ex);
+    else if (*ex->allow && http_request_is_preflight(req))
+        respond_preflight(ex);
     else if (*ex->allow)
         exchange_problem(ex, 405, "method_not_allowed", "This method does not fit this path.");
     else

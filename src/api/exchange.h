@@ -44,14 +44,15 @@ struct route {
 extern const struct route routes[];
 extern const size_t n_routes;
 
-enum { PATH_IDS = 2 };
+/* Every verb and HEAD fit into the text. */
+enum { PATH_IDS = 2, ALLOW_TEXT = 64 };
 
 /*
  * The route for a path and verb, with the numbers in the path; *bad_id is the name of one that is
  * no id, or NULL. If only the verb does not fit: NULL, and `allow` lists those that do.
  */
 const struct route *route_find(struct http_text path, enum http_verb verb, uint64_t ids[PATH_IDS],
-                               const char **bad_id, char *allow, size_t room);
+                               const char **bad_id, char allow[ALLOW_TEXT]);
 
 struct exchange {
     struct api *api;
@@ -61,11 +62,11 @@ struct exchange {
     uint64_t user_id;       /* the acting user */
     uint64_t ids[PATH_IDS]; /* the numbers in the path */
     struct http_query query;
-    json_t *body;          /* NULL if there is none */
-    char allow[64];        /* for a 405 */
-    const char *challenge; /* for a 401 */
-    bool chinese;          /* for notices */
-    bool explain;          /* stats with their terms */
+    json_t *body;           /* NULL if there is none */
+    char allow[ALLOW_TEXT]; /* for a 405 and a preflight */
+    const char *challenge;  /* for a 401 */
+    bool chinese;           /* for notices */
+    bool explain;           /* stats with their terms */
     uint64_t started_us;
 
     struct tidings_call call;
@@ -96,6 +97,8 @@ bool arg_id(struct exchange *ex, const char *name, uint64_t *id, bool *given);
 bool arg_time(struct exchange *ex, const char *name, int64_t *time_ms, bool *given);
 bool arg_text(struct exchange *ex, const char *name, struct tidings_text *text, bool *given);
 bool arg_bool(struct exchange *ex, const char *name, bool *value, bool *given);
+/* An object as it stands in the body, byte for byte; p stays NULL if it is left out or null. */
+bool arg_object(struct exchange *ex, const char *name, struct tidings_text *json);
 bool arg_ids(struct exchange *ex, const char *name, const uint64_t **ids, size_t *n, bool *given);
 /* A word of a list; *index is its place. */
 bool arg_word(struct exchange *ex, const char *name, const char *const *words, unsigned *index);
@@ -146,6 +149,8 @@ void put_i64(struct json_out *out, const char *key, int64_t value);
 void put_bool(struct json_out *out, const char *key, bool value);
 /* null if it is empty: a body that may not be seen. */
 void put_shown(struct json_out *out, const char *key, struct tidings_text text);
+/* JSON as it is; null if it is empty. */
+void put_json(struct json_out *out, const char *key, struct tidings_text json);
 /* Must be finite. */
 void put_double(struct json_out *out, const char *key, double value);
 /* null if it is 0. */

@@ -3,7 +3,7 @@
 
 bool prepare_publish(struct exchange *ex)
 {
-    static const char *const members[] = {"kind", "title", "body", NULL};
+    static const char *const members[] = {"kind", "title", "body", "extra", NULL};
     unsigned kind;
     bool given;
     ex->op.kind = TIDINGS_OP_PUBLISH;
@@ -11,17 +11,19 @@ bool prepare_publish(struct exchange *ex)
         return false;
     ex->op.u.publish.kind = (enum tidings_post_kind)(kind + TIDINGS_NOTE);
     return arg_text(ex, "title", &ex->op.u.publish.title, NULL) &&
-           arg_text(ex, "body", &ex->op.u.publish.body, &given);
+           arg_text(ex, "body", &ex->op.u.publish.body, &given) &&
+           arg_object(ex, "extra", &ex->op.u.publish.extra);
 }
 
 bool prepare_edit(struct exchange *ex)
 {
-    static const char *const members[] = {"title", "body", NULL};
+    static const char *const members[] = {"title", "body", "extra", NULL};
     bool given;
     ex->op.kind = TIDINGS_OP_EDIT;
     ex->op.u.edit.post_id = ex->ids[0];
     return arg_body(ex, members) && arg_text(ex, "title", &ex->op.u.edit.title, &given) &&
-           arg_text(ex, "body", &ex->op.u.edit.body, &given);
+           arg_text(ex, "body", &ex->op.u.edit.body, &given) &&
+           arg_object(ex, "extra", &ex->op.u.edit.extra);
 }
 
 static bool prepare_one(struct exchange *ex, enum tidings_op_kind kind)
@@ -68,6 +70,7 @@ static void put_post(struct json_out *out, const struct tidings_post *post)
     put_text(out, "title", post->title);
     put_text(out, "body", post->body);
     put_parts(out, "parts", post->body);
+    put_json(out, "extra", post->extra);
     put_i64(out, "created_at", post->created_at);
     put_time(out, "edited_at", post->edited_at);
     put_u64(out, "status", 1);

@@ -24,6 +24,15 @@ void put_shown(struct json_out *out, const char *key, struct tidings_text text)
         json_out_null(out);
 }
 
+void put_json(struct json_out *out, const char *key, struct tidings_text json)
+{
+    json_out_key(out, key);
+    if (json.n)
+        json_out_raw(out, json.p, json.n);
+    else
+        json_out_null(out);
+}
+
 void put_u64(struct json_out *out, const char *key, uint64_t value)
 {
     json_out_key(out, key);

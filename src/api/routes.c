@@ -127,12 +127,9 @@ const struct route routes[] = {
 
 const size_t n_routes = sizeof routes / sizeof *routes;
 
-static const char *verb_name(enum http_verb verb)
-{
-    static const char *const names[] = {
-        [GET] = "GET", [POST] = "POST", [PUT] = "PUT", [PATCH] = "PATCH", [DELETE] = "DELETE"};
-    return names[verb];
-}
+static const char *const verb_names[] = {
+    [GET] = "GET", [POST] = "POST", [PUT] = "PUT", [PATCH] = "PATCH", [DELETE] = "DELETE"};
+enum { VERBS = sizeof verb_names / sizeof *verb_names };
 
 /* ---- Matching ------------------------------------------------------------------------------- */
 
@@ -192,24 +189,29 @@ static bool matches(const char *pattern, struct http_text path, uint64_t ids[PAT
     return at == end;
 }
 
-const struct route *route_find(struct http_text path, enum http_verb verb, uint64_t ids[PATH_IDS],
-                               const char **bad_id, char *allow, size_t room)
+/* Each once, though several patterns may fit a path. */
+static void print_verbs(unsigned verbs, char allow[ALLOW_TEXT])
 {
     size_t used = 0;
     *allow = '\0';
+    for (int verb = 0; verb < VERBS; verb++)
+        if (verbs & 1U << verb)
+            used += (size_t)snprintf(allow + used, ALLOW_TEXT - used, "%s%s%s", used ? ", " : "",
+                                     verb_names[verb], verb == GET ? ", HEAD" : "");
+}
+
+const struct route *route_find(struct http_text path, enum http_verb verb, uint64_t ids[PATH_IDS],
+                               const char **bad_id, char allow[ALLOW_TEXT])
+{
+    unsigned fitting = 0;
     for (size_t i = 0; i < n_routes; i++) {
         if (!matches(routes[i].pattern, path, ids, bad_id))
             continue;
         if (routes[i].verb == verb)
             return &routes[i];
-        int n = snprintf(allow + used, room - used, "%s%s", used ? ", " : "",
-                         verb_name(routes[i].verb));
-        used += (size_t)n < room - used ? (size_t)n : 0;
-        if (routes[i].verb == GET && used + 6 < room) {
-            memcpy(allow + used, ", HEAD", 7);
-            used += 6;
-        }
+        fitting |= 1U << routes[i].verb;
     }
+    print_verbs(fitting, allow);
     return NULL;
 }
 
@@ -221,7 +223,7 @@ void api_print_routes(FILE *to)
         fprintf(to,
                 "  {\"method\": \"%s\", \"path\": \"%s\", \"operation\": \"%s\", "
                 "\"access\": \"%s\", \"status\": %d, \"parameters\": \"%s\"}%s\n",
-                verb_name(routes[i].verb), routes[i].pattern, routes[i].name,
+                verb_names[routes[i].verb], routes[i].pattern, routes[i].name,
                 accesses[routes[i].access], routes[i].status,
                 routes[i].parameters ? routes[i].parameters : "", i + 1 < n_routes ? "," : "");
     fputs("]\n", to);

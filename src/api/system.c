@@ -21,7 +21,7 @@ void run_ticket(struct exchange *ex)
     int64_t expires_ms;
     struct json_out out;
     struct buf *buf = &exchange_loop(ex)->out;
-    if (!tickets_issue(ex->api->tickets, &ticket, api_now_ms(), &expires_ms, text)) {
+    if (!tickets_issue(ex->api->tickets, &ticket, api_now_ms(), api_now_us(), &expires_ms, text)) {
         exchange_problem(ex, 503, "busy", "Too much to do at the moment. Try again later.");
         return;
     }

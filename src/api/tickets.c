@@ -13,8 +13,8 @@ enum { TICKETS_MAX = 4096, PER_USER = 8, LIFE_MS = 30000, SECRET = 32 };
 
 struct slot {
     unsigned char secret[SECRET];
-    int64_t expires_ms; /* 0: empty */
-    uint64_t number;    /* among those issued */
+    uint64_t until_us; /* elapsed; 0: empty */
+    uint64_t number;   /* among those issued */
     struct ticket ticket;
 };
 
@@ -42,13 +42,13 @@ void tickets_free(struct tickets *tickets)
 }
 
 /* One that is free, or the user's own oldest if that is one too many; NULL: none. */
-static struct slot *find_room(struct tickets *tickets, uint64_t user, int64_t now_ms)
+static struct slot *find_room(struct tickets *tickets, uint64_t user, uint64_t elapsed_us)
 {
     struct slot *room = NULL, *oldest = NULL;
     size_t own = 0;
     for (size_t i = 0; i < TICKETS_MAX; i++) {
         struct slot *slot = &tickets->slots[i];
-        if (slot->expires_ms <= now_ms) {
+        if (slot->until_us <= elapsed_us) {
             room = slot;
         } else if (slot->ticket.user_id == user) {
             own++;
@@ -60,19 +60,19 @@ static struct slot *find_room(struct tickets *tickets, uint64_t user, int64_t no
 }
 
 bool tickets_issue(struct tickets *tickets, const struct ticket *ticket, int64_t now_ms,
-                   int64_t *expires_ms, char text[TICKET_TEXT])
+                   uint64_t elapsed_us, int64_t *expires_ms, char text[TICKET_TEXT])
 {
     unsigned char secret[SECRET];
+    int64_t life_ms = ticket->claims.until_ms - now_ms;
     if (RAND_bytes(secret, sizeof secret) != 1)
         return false;
-    *expires_ms = now_ms + LIFE_MS;
-    if (*expires_ms > ticket->claims.until_ms)
-        *expires_ms = ticket->claims.until_ms;
+    life_ms = life_ms < 0 ? 0 : life_ms > LIFE_MS ? LIFE_MS : life_ms;
+    *expires_ms = now_ms + life_ms;
     pthread_mutex_lock(&tickets->mutex);
-    struct slot *slot = find_room(tickets, ticket->user_id, now_ms);
+    struct slot *slot = find_room(tickets, ticket->user_id, elapsed_us);
     if (slot) {
         memcpy(slot->secret, secret, sizeof secret);
-        slot->expires_ms = *expires_ms;
+        slot->until_us = elapsed_us + (uint64_t)life_ms * 1000;
         slot->number = ++tickets->issued;
         slot->ticket = *ticket;
     }
@@ -81,7 +81,7 @@ bool tickets_issue(struct tickets *tickets, const struct ticket *ticket, int64_t
     return slot != NULL;
 }
 
-bool tickets_take(struct tickets *tickets, struct http_text text, int64_t now_ms,
+bool tickets_take(struct tickets *tickets, struct http_text text, uint64_t elapsed_us,
                   struct ticket *ticket)
 {
     unsigned char secret[SECRET];
@@ -93,10 +93,10 @@ bool tickets_take(struct tickets *tickets, struct http_text text, int64_t now_ms
     /* All of them, whichever it is: the time says nothing. */
     for (size_t i = 0; i < TICKETS_MAX; i++) {
         struct slot *slot = &tickets->slots[i];
-        if (CRYPTO_memcmp(slot->secret, secret, sizeof secret) || slot->expires_ms <= now_ms)
+        if (CRYPTO_memcmp(slot->secret, secret, sizeof secret) || slot->until_us <= elapsed_us)
             continue;
         *ticket = slot->ticket;
-        slot->expires_ms = 0;
+        slot->until_us = 0;
         good = true;
     }
     pthread_mutex_unlock(&tickets->mutex);

@@ -22,12 +22,13 @@ struct tickets;
 struct tickets *tickets_new(void);
 void tickets_free(struct tickets *tickets);
 
-/* Writes the ticket's text. A user who asks for many at once loses the oldest; false if there are too many in all. */
+/* Writes the ticket's text. A user who asks for many at once loses the oldest; false if there are too many in all.
+ * *expires_ms is by the clock; how old a ticket is goes by elapsed time. */
 bool tickets_issue(struct tickets *tickets, const struct ticket *ticket, int64_t now_ms,
-                   int64_t *expires_ms, char text[TICKET_TEXT]);
+                   uint64_t elapsed_us, int64_t *expires_ms, char text[TICKET_TEXT]);
 
 /* Whether it was good; it is not any more. */
-bool tickets_take(struct tickets *tickets, struct http_text text, int64_t now_ms,
+bool tickets_take(struct tickets *tickets, struct http_text text, uint64_t elapsed_us,
                   struct ticket *ticket);
 
 #endif

@@ -3,11 +3,12 @@
 
 bool prepare_profile_set(struct exchange *ex)
 {
-    static const char *const members[] = {"name", "avatar", NULL};
+    static const char *const members[] = {"name", "avatar", "extra", NULL};
     bool given;
     ex->op.kind = TIDINGS_OP_PROFILE_SET;
     return arg_body(ex, members) && arg_text(ex, "name", &ex->op.u.profile.name, &given) &&
-           arg_text(ex, "avatar", &ex->op.u.profile.avatar, &given);
+           arg_text(ex, "avatar", &ex->op.u.profile.avatar, &given) &&
+           arg_object(ex, "extra", &ex->op.u.profile.extra);
 }
 
 bool prepare_profile(struct exchange *ex)
@@ -23,6 +24,7 @@ static void put_profile(struct json_out *out, const struct tidings_profile *prof
     put_u64(out, "user_id", profile->user_id);
     put_text(out, "name", profile->name);
     put_text(out, "avatar", profile->avatar);
+    put_json(out, "extra", profile->extra);
 }
 
 void render_profile(const struct exchange *ex, const struct tidings_answer *answer,
@@ -50,7 +52,7 @@ void render_profile_many(const struct exchange *ex, const struct tidings_answer 
         const struct tidings_profile *profile = &answer->u.profile_many.rows[i];
         json_out_object(out);
         put_profile(out, profile);
-        put_bool(out, "found", profile->name.n || profile->avatar.n);
+        put_bool(out, "found", profile->name.n || profile->avatar.n || profile->extra.n);
         json_out_end(out);
     }
     end_items(out);

@@ -5,6 +5,7 @@
 
 #include "api/handlers.h"
 #include "api/internal.h"
+#include "push/secret.h"
 
 /* By enum tidings_webhook_state. */
 static const char *const states[] = {"ok", "retrying", "dead", "disabled"};
@@ -46,20 +47,52 @@ bool prepare_webhook_retry(struct exchange *ex)
     return prepare_named(ex, TIDINGS_OP_WEBHOOK_RETRY);
 }
 
+/* Names of events' types, as a set; at least one. */
+static bool take_events(struct exchange *ex, uint64_t *events)
+{
+    const json_t *value = json_object_get(ex->body, "events");
+    if (!value || json_is_null(value))
+        return true;
+    size_t n = json_array_size(value); /* 0 also of what is no array */
+    bool fine = n;
+    for (size_t i = 0; fine && i < n; i++) {
+        const json_t *name = json_array_get(value, i);
+        uint64_t bits = json_is_string(name)
+                            ? tidings_event_bits(json_string_value(name), json_string_length(name))
+                            : 0;
+        *events |= bits;
+        fine = bits;
+    }
+    if (!fine)
+        exchange_bound(ex, "events", "names of events' types, at least one");
+    return fine;
+}
+
+/* What the engine does not know: where a webhook may lead, and which secrets other programs can read. */
+static bool check_set(struct exchange *ex)
+{
+    struct tidings_text url = ex->op.u.webhook.url, secret = ex->op.u.webhook.secret;
+    bool trusted;
+    const char *field = "url";
+    const char *wrong = push_check_url(ex->api->config.rules, url.p, url.n, &trusted);
+    if (!wrong && secret.p) {
+        field = "secret";
+        wrong = secret_check(secret.p, secret.n);
+    }
+    if (wrong)
+        exchange_invalid(ex, field, wrong);
+    return !wrong;
+}
+
 bool prepare_webhook_set(struct exchange *ex)
 {
-    static const char *const members[] = {"url", "secret", "disabled", NULL};
-    struct tidings_text *url = &ex->op.u.webhook.url;
-    bool given, trusted;
+    static const char *const members[] = {"url", "secret", "disabled", "events", NULL};
+    bool given;
     prepare_named(ex, TIDINGS_OP_WEBHOOK_SET);
-    if (!arg_body(ex, members) || !arg_text(ex, "url", url, NULL) ||
-        !arg_text(ex, "secret", &ex->op.u.webhook.secret, &given) ||
-        !arg_bool(ex, "disabled", &ex->op.u.webhook.disabled, &given))
-        return false;
-    const char *wrong = push_check_url(ex->api->config.rules, url->p, url->n, &trusted);
-    if (wrong)
-        exchange_invalid(ex, "url", wrong);
-    return !wrong;
+    return arg_body(ex, members) && arg_text(ex, "url", &ex->op.u.webhook.url, NULL) &&
+           arg_text(ex, "secret", &ex->op.u.webhook.secret, &given) &&
+           arg_bool(ex, "disabled", &ex->op.u.webhook.disabled, &given) &&
+           take_events(ex, &ex->op.u.webhook.events) && check_set(ex);
 }
 
 bool prepare_webhooks(struct exchange *ex)
@@ -68,11 +101,31 @@ bool prepare_webhooks(struct exchange *ex)
     return true;
 }
 
+/* Each name once, in the order of the types; null: what has a tag. */
+static void put_events(struct json_out *out, uint64_t events)
+{
+    json_out_key(out, "events");
+    if (!events) {
+        json_out_null(out);
+        return;
+    }
+    json_out_array(out);
+    for (unsigned type = 0; events >> type; type++) {
+        if (!(events >> type & 1))
+            continue;
+        const char *name = tidings_event_name((enum tidings_event_type)type);
+        json_out_text(out, name);
+        events &= ~tidings_event_bits(name, strlen(name));
+    }
+    json_out_end(out);
+}
+
 static void put_webhook(struct json_out *out, const struct tidings_webhook *webhook)
 {
     json_out_object(out);
     put_text(out, "name", webhook->name);
     put_text(out, "url", webhook->url);
+    put_events(out, webhook->events);
     json_out_key(out, "state");
     json_out_text(out, state_name(webhook->state));
     put_u64(out, "position", webhook->position);

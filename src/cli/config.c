@@ -33,6 +33,9 @@ static const struct cli_option options[] = {
     {"notice_language", OPTION_WORD, "zh|en", AT(notice_language), .text = "zh",
      .help = "of notices, for who sends no Accept-Language"},
     TEXT(backup_dir, "DIR", NULL, "where POST /v1/admin/backup may write backups")
+    TEXT(cors_origins, "LIST", NULL,
+         "origins of pages that may call the API from a browser, with commas: https://app.example; or *: "
+         "any, without credentials")
     TEXT(jwt_keys_file, "FILE", NULL, "JSON file with the keys of tokens, or a JWK Set")
     TEXT(webhook_allow, "LIST", NULL,
          "hosts, host:port or networks (10.0.0.0/8), with commas, that webhooks may call by http "

@@ -34,6 +34,7 @@ struct config {
     const char *durability;
     const char *notice_language;
     const char *backup_dir;
+    const char *cors_origins;
     const char *webhook_allow;
     const char *webhook_ca_file;
     bool dev;

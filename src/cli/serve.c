@@ -20,6 +20,7 @@
 #include "cli/cli.h"
 #include "cli/config.h"
 #include "cli/demo.h"
+#include "http/cors.h"
 #include "push/push.h"
 
 enum { SECRET_BYTES = TIDINGS_SECRET_BYTES, PATH_BYTES = 4096 };
@@ -39,6 +40,7 @@ struct server {
     struct api *api;
     struct http_server *http;
     struct push_rules *rules;
+    struct http_cors *cors;
     struct push *push;
     struct keys_stamp keys_stamp; /* of the keys file when it was read last */
     uint8_t seal_secret[SECRET_BYTES];
@@ -213,6 +215,7 @@ static int start_http(struct server *server)
     http->handler = api_handle;
     http->observer = api_observe;
     http->ctx = server->api;
+    http->cors = server->cors;
     enum http_err err = http_server_start(http, &server->http, &message);
     if (err) {
         log_message(LOG_ERROR, "%s: %s", server->config.listen, message);
@@ -230,6 +233,19 @@ static bool make_rules(struct server *server)
     if (!server->rules)
         fprintf(stderr, "tidings: webhook_allow: %s\n", wrong);
     return server->rules != NULL;
+}
+
+/* Pages of which origins may call. */
+static bool make_cors(struct server *server)
+{
+    const char *wrong, *origins = server->config.cors_origins;
+    struct http_text culprit;
+    if (!origins || !*origins)
+        return true;
+    server->cors = http_cors_new(origins, API_EXPOSED_HEADERS, &wrong, &culprit);
+    if (!server->cors)
+        fprintf(stderr, "tidings: cors_origins: '%.*s': %s\n", (int)culprit.n, culprit.p, wrong);
+    return server->cors != NULL;
 }
 
 static bool start_push(struct server *server)
@@ -418,7 +434,8 @@ static int serve(struct server *server)
 {
     char dev_dir[] = "/tmp/tidings-dev-XXXXXX";
     sigset_t set;
-    int code = make_rules(server) ? complete_config(&server->config, dev_dir) : EXIT_USAGE;
+    int code = make_rules(server) && make_cors(server) ? complete_config(&server->config, dev_dir)
+                                                       : EXIT_USAGE;
     if (code == OPTIONS_READ)
         code = password_read(&server->password);
     if (code != OPTIONS_READ)
@@ -443,6 +460,7 @@ int serve_run(int argc, char **argv)
     if (code == OPTIONS_READ)
         code = serve(&server);
     push_rules_free(server.rules);
+    http_cors_free(server.cors);
     config_release(&server.config);
     return code;
 }

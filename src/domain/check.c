@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "domain/events.h"
 #include "domain/ids.h"
+#include "domain/json.h"
 
 /* More users than can be online at one server. */
 enum { AMONG_MAX = 1000000 };
@@ -31,6 +33,15 @@ static bool is_title(struct tidings_text title, const struct tidings_settings *s
 static bool is_body(struct tidings_text body, const struct tidings_settings *settings)
 {
     return is_text(body, 0, settings->body_max, settings->body_max);
+}
+
+/* None, or a JSON object. */
+static bool is_extra(struct tidings_text extra)
+{
+    if (!extra.p)
+        return !extra.n;
+    return is_text(extra, 0, TIDINGS_EXTRA_MAX, TIDINGS_EXTRA_MAX) &&
+           json_holds_object(extra.p, extra.n);
 }
 
 static const char *check_page(const struct tidings_page *page,
@@ -90,13 +101,13 @@ static const char *check_profile(const struct tidings_op *op,
                                  const struct tidings_settings *settings)
 {
     struct tidings_text name = op->u.profile.name, avatar = op->u.profile.avatar;
-    if (!name.p && !avatar.p)
+    if (!name.p && !avatar.p && !op->u.profile.extra.p)
         return "name";
     if (!is_text(name, 0, settings->name_max, settings->name_max * 4))
         return "name";
     if (!is_text(avatar, 0, settings->avatar_max, settings->avatar_max))
         return "avatar";
-    return NULL;
+    return is_extra(op->u.profile.extra) ? NULL : "extra";
 }
 
 static const char *check_publish(const struct tidings_op *op,
@@ -108,7 +119,7 @@ static const char *check_publish(const struct tidings_op *op,
         return "title";
     if (!is_body(op->u.publish.body, settings))
         return "body";
-    return NULL;
+    return is_extra(op->u.publish.extra) ? NULL : "extra";
 }
 
 static const char *check_edit(const struct tidings_op *op, const struct tidings_settings *settings)
@@ -116,11 +127,12 @@ static const char *check_edit(const struct tidings_op *op, const struct tidings_
     struct tidings_text title = op->u.edit.title, body = op->u.edit.body;
     if (!is_id(op->u.edit.post_id))
         return "post_id";
-    if ((!title.p && !body.p) || (title.p && !is_title(title, settings)))
+    bool none = !title.p && !body.p && !op->u.edit.extra.p;
+    if (none || (title.p && !is_title(title, settings)))
         return "title";
     if (!is_body(body, settings))
         return "body";
-    return NULL;
+    return is_extra(op->u.edit.extra) ? NULL : "extra";
 }
 
 static const char *check_feed(const struct tidings_op *op, const struct tidings_settings *settings)
@@ -315,6 +327,8 @@ static const char *check_webhook(const struct tidings_op *op)
     if (secret.p &&
         !is_text(secret, WEBHOOK_SECRET_LEAST, WEBHOOK_SECRET_MOST, WEBHOOK_SECRET_MOST))
         return "secret";
+    if (op->u.webhook.events & ~event_bits_all)
+        return "events";
     return NULL;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The words for events. */
+/* The words for events, and sets of them. */
 #include "domain/events.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static const struct {
     const char *name;
@@ -64,4 +65,34 @@ bool tidings_event_tag(const struct tidings_event *event, char tag[TIDINGS_TAG_M
     TAGS(X)
 #undef X
     return false;
+}
+
+#define BIT(type) (UINT64_C(1) << TIDINGS_EVENT_##type)
+
+#define X(type, name, action, target) | BIT(type)
+const uint64_t event_bits_all = 0 TIDINGS_EVENTS(X);
+#undef X
+
+uint64_t tidings_event_bits(const char *name, size_t n)
+{
+    uint64_t bits = 0;
+#define X(type, word, action, target)                   \
+    if (n == sizeof word - 1 && !memcmp(name, word, n)) \
+        bits |= BIT(type);
+    TIDINGS_EVENTS(X)
+#undef X
+    return bits;
+}
+
+uint64_t tidings_webhook_bits(uint64_t events)
+{
+#define X(of, kind, field) | BIT(of)
+    const uint64_t with_a_tag = 0 TAGS(X);
+#undef X
+    return events ? events : with_a_tag;
+}
+
+bool tidings_webhook_wants(uint64_t events, const struct tidings_event *event)
+{
+    return tidings_webhook_bits(events) >> event->type & 1;
 }

@@ -5,6 +5,9 @@
 
 #include "tidings.h"
 
+/* Every type that may be kept has its bit. */
+extern const uint64_t event_bits_all;
+
 bool event_is_kept(enum tidings_event_type type, const struct tidings_settings *settings);
 
 #endif

@@ -189,8 +189,9 @@ struct rows {
     /* Events behind a position, that are young enough to be read, in order; how many. */
     size_t (*get_events)(struct view *view, uint64_t after, size_t most,
                          struct tidings_event *events);
-    /* Of those behind a position, up to another, that are too old to be read: how many carry a tag. */
-    uint64_t (*count_old_events)(struct view *view, uint64_t after, uint64_t up_to);
+    /* Of those behind a position, up to another, that are too old to be read: how many a webhook with these events wants. */
+    uint64_t (*count_old_events)(struct view *view, uint64_t after, uint64_t up_to,
+                                 uint64_t wanted);
     /* Gives the event its position and time, and keeps it. */
     void (*add_event)(struct view *view, struct tidings_event *event);
     /* A position that no event of an operation behind this one comes before. */

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 struct arena;
+struct http_cors;
 struct http_loop;
 struct http_request;
 struct http_server;
@@ -284,6 +285,7 @@ struct http_config {
     void (*handler)(struct http_request *req, void *ctx);
     void (*observer)(const struct http_observation *seen, void *ctx); /* may be NULL */
     void *ctx;                                                        /* for both */
+    const struct http_cors *cors; /* see cors.h; NULL: nothing for pages of other origins */
 #define X(name, standard, least, text) uint64_t name;
     HTTP_SETTINGS(X)
 #undef X

@@ -253,6 +253,10 @@ void request_free(struct http_request *req);
 void request_hold(struct http_request *req);
 uint64_t monotonic_ns(void);
 
+/* cors.c */
+/* What a browser wants to see, for a page of another origin, on this answer. */
+void cors_put_fields(struct buf *out, const struct http_request *req);
+
 /* respond.c */
 /* Answers with a problem document and closes the connection behind it. */
 void respond_refusal(struct http_request *req, enum http_refusal refusal);

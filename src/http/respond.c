@@ -125,6 +125,7 @@ static void put_head(struct buf *out, const struct http_request *req, int status
     buf_literal(out, "X-Request-Id: ");
     buf_hex64(out, req->id);
     buf_literal(out, "\r\n");
+    cors_put_fields(out, req);
     if (content_type)
         put_field(out, "Content-Type", content_type);
     for (size_t i = 0; i < n_fields; i++)
@@ -199,7 +200,7 @@ static struct http_response problem(struct http_request *req, enum http_refusal 
     req->refusal = refusal;
     count(&req->loop->counters.refused[refusal], 1);
     buf_init_borrowed(&body, text, PROBLEM_MAX);
-    buf_printf(&body, "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"code\":\"%s\"}",
+    buf_printf(&body, "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"code\":\"%s\"}\n",
                http_status_phrase(status), status, refusals[refusal].code);
     return (struct http_response){.status = status,
                                   .content_type = "application/problem+json",

@@ -69,13 +69,19 @@ static bool add_header(struct call *call, const char *name, const char *value)
     return more != NULL;
 }
 
-static bool add_headers(struct call *call, const char *secret, uint64_t event_id)
+/* In the form of Standard Webhooks, and in our own from before, which receivers may go by. */
+static bool add_headers(struct call *call, const struct call_target *target,
+                        const struct tidings_event *event)
 {
-    char number[24], timestamp[24], signature[SIGNATURE_MAX];
+    char number[24], timestamp[24], id[MESSAGE_ID_MAX];
+    char own[SIGNATURE_MAX], standard[SIGNATURE_MAX];
     int64_t now_s = (int64_t)time(NULL);
-    snprintf(number, sizeof number, "%" PRIu64, event_id);
+    snprintf(number, sizeof number, "%" PRIu64, event->event_id);
     snprintf(timestamp, sizeof timestamp, "%" PRId64, now_s);
-    if (!message_sign(secret, strlen(secret), now_s, &call->body, signature))
+    message_id(event, id);
+    if (!message_sign(target->secret, strlen(target->secret), now_s, &call->body, own) ||
+        !message_sign_standard(target->secret, target->old_secret, id, now_s, &call->body,
+                               standard))
         return false;
     curl_slist_free_all(call->headers);
     call->headers = NULL;
@@ -84,7 +90,9 @@ static bool add_headers(struct call *call, const char *secret, uint64_t event_id
     return first && add_header(call, "Content-Type", "application/json") &&
            add_header(call, "Tidings-Event-Id", number) &&
            add_header(call, "Tidings-Timestamp", timestamp) &&
-           add_header(call, "Tidings-Signature", signature);
+           add_header(call, "Tidings-Signature", own) && add_header(call, "webhook-id", id) &&
+           add_header(call, "webhook-timestamp", timestamp) &&
+           add_header(call, "webhook-signature", standard);
 }
 
 /* Nothing but this: no redirects, no proxy, no other protocol, no names or passwords of a .netrc. */
@@ -135,7 +143,7 @@ static bool set_request(struct call *call, const struct call_target *target)
 }
 
 const char *call_start(struct call *call, CURLM *multi, const struct call_target *target,
-                       const struct tidings_event *event, const char *tag, uint32_t attempt)
+                       const struct tidings_event *event, uint32_t attempt)
 {
     static const char no_memory[] = "out of memory";
     /* Again, though it was checked when it was set: what is allowed may have changed since. */
@@ -146,8 +154,8 @@ const char *call_start(struct call *call, CURLM *multi, const struct call_target
         curl_easy_reset(call->easy);
     else
         call->easy = curl_easy_init();
-    message_body(event, tag, attempt, &call->body);
-    if (!call->easy || call->body.failed || !add_headers(call, target->secret, event->event_id) ||
+    message_body(event, target->by_tag, attempt, &call->body);
+    if (!call->easy || call->body.failed || !add_headers(call, target, event) ||
         !set_limits(call, target) || !set_request(call, target))
         return no_memory;
     call->refused = call->cut = call->flooded = false;

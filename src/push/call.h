@@ -39,7 +39,9 @@ struct call_target {
     uint64_t timeout_ms;
     const char *url;
     const char *secret;
-    void *owner; /* CURLINFO_PRIVATE of the handle */
+    const char *old_secret; /* NULL: none */
+    bool by_tag;            /* see message_body */
+    void *owner;            /* CURLINFO_PRIVATE of the handle */
 };
 
 void call_init(struct call *call);
@@ -49,7 +51,7 @@ void call_release(struct call *call);
 
 /* Begins; libcurl's handle tells when it is done. NULL, or why it cannot be made, a static text. */
 const char *call_start(struct call *call, CURLM *multi, const struct call_target *target,
-                       const struct tidings_event *event, const char *tag, uint32_t attempt);
+                       const struct tidings_event *event, uint32_t attempt);
 
 /* Ends what is under way, done or not. */
 void call_end(struct call *call, CURLM *multi);

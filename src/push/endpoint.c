@@ -18,11 +18,40 @@ enum {
     ACTING_USER = 1,           /* an operation has somebody acting; here it does not matter who */
 };
 
-int64_t push_now_ms(void)
+static int64_t read_clock_ms(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
+    clock_gettime(clock, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void push_clock_start(struct push_shared *shared)
+{
+    shared->started_ms = read_clock_ms(CLOCK_REALTIME);
+    shared->started_up_ms = read_clock_ms(CLOCK_BOOTTIME);
+}
+
+static int64_t now_ms(const struct endpoint *endpoint)
+{
+    const struct push_shared *shared = endpoint->shared;
+    return shared->started_ms + (read_clock_ms(CLOCK_BOOTTIME) - shared->started_up_ms);
+}
+
+/* By how much the clock is ahead of the time here, because it was set. */
+static int64_t clock_ahead_ms(const struct endpoint *endpoint)
+{
+    return read_clock_ms(CLOCK_REALTIME) - now_ms(endpoint);
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* A time here as the clock has it; 0 stays what it is. */
+static int64_t by_clock(int64_t time, int64_t ahead)
+{
+    return time && time + ahead > 0 ? time + ahead : 0;
 }
 
 static char *copy_text(struct tidings_text text)
@@ -35,35 +64,45 @@ struct endpoint *endpoint_new(struct push_shared *shared, const struct tidings_w
     struct endpoint *endpoint = calloc(1, sizeof *endpoint);
     if (!endpoint)
         return NULL;
-    int64_t now = push_now_ms(), latest = now + (int64_t)shared->config.backoff_most_ms;
     endpoint->shared = shared;
+    int64_t now = now_ms(endpoint), ahead = clock_ahead_ms(endpoint);
+    int64_t latest = now + (int64_t)shared->config.backoff_most_ms;
     memcpy(endpoint->name, webhook->name.p,
            webhook->name.n < ENDPOINT_NAME_MAX ? webhook->name.n : ENDPOINT_NAME_MAX);
     endpoint->generation = webhook->generation;
     endpoint->url = copy_text(webhook->url);
     endpoint->secret = copy_text(webhook->secret);
+    endpoint->old_secret = copy_text(webhook->old_secret);
+    endpoint->old_secret_until = now + webhook->old_secret_ms;
+    endpoint->events = webhook->events;
     endpoint->look = true;
     endpoint->position = endpoint->scanned = webhook->position;
     endpoint->reported_at = now;
     endpoint->attempts = webhook->attempts;
-    /* A clock that was set back must not make it wait for days. */
-    endpoint->retry_at = webhook->retry_at < latest ? webhook->retry_at : latest;
-    endpoint->failing_since = webhook->failing_since < now ? webhook->failing_since : now;
+    /* A clock that was set while nothing ran must not make it wait for days. */
+    endpoint->retry_at = least(by_clock(webhook->retry_at, -ahead), latest);
+    endpoint->failing_since = least(by_clock(webhook->failing_since, -ahead), now);
     call_init(&endpoint->call);
     tidings_answer_init(&endpoint->answer);
-    if (endpoint->url && endpoint->secret)
+    if (endpoint->url && endpoint->secret && endpoint->old_secret)
         return endpoint;
     endpoint_free(endpoint);
     return NULL;
+}
+
+static void free_secret(char *secret)
+{
+    if (secret)
+        explicit_bzero(secret, strlen(secret));
+    free(secret);
 }
 
 void endpoint_free(struct endpoint *endpoint)
 {
     call_release(&endpoint->call);
     tidings_answer_release(&endpoint->answer);
-    if (endpoint->secret)
-        explicit_bzero(endpoint->secret, strlen(endpoint->secret));
-    free(endpoint->secret);
+    free_secret(endpoint->secret);
+    free_secret(endpoint->old_secret);
     free(endpoint->url);
     free(endpoint);
 }
@@ -95,12 +134,12 @@ static void log_endpoint(const struct endpoint *endpoint, enum log_level level, 
 static void hold(struct endpoint *endpoint)
 {
     endpoint->phase = ENDPOINT_HOLDING;
-    endpoint->hold_until = push_now_ms() + HOLD_MS;
+    endpoint->hold_until = now_ms(endpoint) + HOLD_MS;
 }
 
 /* ---- The next event ------------------------------------------------------------------------- */
 
-/* Goes through a page of events up to the first that is for webhooks. False if they cannot be read. */
+/* Goes through a page of events up to the first that is for this webhook. False if they cannot be read. */
 static bool look_at_page(struct endpoint *endpoint)
 {
     struct tidings_answer answer;
@@ -113,7 +152,7 @@ static bool look_at_page(struct endpoint *endpoint)
     bool ok = !tidings_run(endpoint->shared->config.tidings, &op, &answer);
     for (size_t i = 0; ok && i < answer.u.events.n && !endpoint->has_event; i++) {
         endpoint->event = answer.u.events.rows[i];
-        endpoint->has_event = tidings_event_tag(&endpoint->event, endpoint->tag);
+        endpoint->has_event = tidings_webhook_wants(endpoint->events, &endpoint->event);
         if (endpoint->has_event)
             break; /* the position stays that of the event before, until this one is told */
         endpoint->scanned = endpoint->event.event_id;
@@ -158,6 +197,7 @@ static void send_report(struct endpoint *endpoint)
 /* Where it stands now; the counts are of what happened since the last report. */
 static void report(struct endpoint *endpoint, uint64_t delivered, uint64_t failed, uint64_t dead)
 {
+    int64_t ahead = clock_ahead_ms(endpoint);
     endpoint->op = (struct tidings_op){
         .kind = TIDINGS_OP_WEBHOOK_REPORT,
         .role = TIDINGS_ROLE_SERVICE,
@@ -166,8 +206,8 @@ static void report(struct endpoint *endpoint, uint64_t delivered, uint64_t faile
                              .generation = endpoint->generation,
                              .position = endpoint->scanned,
                              .attempts = endpoint->attempts,
-                             .retry_at = endpoint->retry_at,
-                             .failing_since = endpoint->failing_since,
+                             .retry_at = by_clock(endpoint->retry_at, ahead),
+                             .failing_since = by_clock(endpoint->failing_since, ahead),
                              .delivered = delivered,
                              .failed = failed,
                              .dead = dead},
@@ -192,7 +232,7 @@ static void finish_report(struct endpoint *endpoint)
     endpoint->stale |= err == TIDINGS_NOT_FOUND;
     endpoint->position = endpoint->op.u.webhook_report.position;
     endpoint->skipped = 0;
-    endpoint->reported_at = push_now_ms();
+    endpoint->reported_at = now_ms(endpoint);
 }
 
 static bool is_reported(struct endpoint *endpoint)
@@ -224,17 +264,24 @@ static void succeed(struct endpoint *endpoint)
     report(endpoint, 1, 0, 0);
 }
 
+/* When it happened is by the clock, as it was then: the lesser of the two ages is not too great, whenever the clock was set. */
+static int64_t event_age_ms(const struct endpoint *endpoint)
+{
+    int64_t now = now_ms(endpoint);
+    return least(now, now + clock_ahead_ms(endpoint)) - endpoint->event.happened_at;
+}
+
 static void fail(struct endpoint *endpoint)
 {
     const struct push_config *config = &endpoint->shared->config;
-    int64_t now = push_now_ms();
+    int64_t now = now_ms(endpoint);
     uint64_t random = 0;
     if (!endpoint->failing_since)
         log_endpoint(endpoint, LOG_WARN, "the webhook fails");
     endpoint->failing_since = endpoint->failing_since ? endpoint->failing_since : now;
     endpoint->attempts += endpoint->attempts < UINT32_MAX;
     uint32_t attempts = endpoint->attempts;
-    bool dead = message_is_hopeless(endpoint->event.happened_at, endpoint->failing_since, now,
+    bool dead = message_is_hopeless(event_age_ms(endpoint), now - endpoint->failing_since,
                                     config->give_up_ms, config->kept_ms);
     if (dead) {
         log_endpoint(endpoint, LOG_ERROR, "the webhook's event is given up");
@@ -269,10 +316,12 @@ static void start_call(struct endpoint *endpoint)
         .timeout_ms = config->timeout_ms,
         .url = endpoint->url,
         .secret = endpoint->secret,
+        .old_secret = now_ms(endpoint) < endpoint->old_secret_until ? endpoint->old_secret : NULL,
+        .by_tag = !endpoint->events,
         .owner = endpoint,
     };
     const char *wrong = call_start(&endpoint->call, endpoint->shared->multi, &target,
-                                   &endpoint->event, endpoint->tag, endpoint->attempts + 1);
+                                   &endpoint->event, endpoint->attempts + 1);
     endpoint->phase = ENDPOINT_CALLING;
     if (wrong) {
         snprintf(endpoint->error, sizeof endpoint->error, "%s", wrong);
@@ -293,7 +342,7 @@ static int64_t step_waiting(struct endpoint *endpoint, int64_t now, int64_t most
 /* Between calls: the next one, if there is something to tell and it is time. */
 static int64_t step_idle(struct endpoint *endpoint, int64_t most)
 {
-    int64_t now = push_now_ms();
+    int64_t now = now_ms(endpoint);
     if (!endpoint->has_event && endpoint->look && now < endpoint->hold_until)
         return most;
     if (!endpoint->has_event && !look_for_event(endpoint)) {
@@ -314,7 +363,7 @@ int64_t endpoint_step(struct endpoint *endpoint, int64_t most)
 {
     if (endpoint->phase == ENDPOINT_REPORTING && is_reported(endpoint))
         finish_report(endpoint);
-    if (endpoint->phase == ENDPOINT_HOLDING && push_now_ms() >= endpoint->hold_until)
+    if (endpoint->phase == ENDPOINT_HOLDING && now_ms(endpoint) >= endpoint->hold_until)
         send_report(endpoint);
     if (endpoint->phase == ENDPOINT_IDLE && !endpoint->stale)
         return step_idle(endpoint, most);

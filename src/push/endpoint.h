@@ -4,6 +4,9 @@
  * next event, call, report. A report is written before the next call, so after a crash nothing is
  * skipped, and no more than the one event under way is told twice.
  *
+ * Times are milliseconds since 1970 as the clock had them at the start, and go on by elapsed time: a clock that is set makes
+ * nothing wait longer or be given up sooner. What is reported is by the clock again, for those who look.
+ *
  * On the thread of push.c, but for what `mutex` guards.
  */
 #ifndef PUSH_ENDPOINT_H
@@ -17,6 +20,7 @@
 /* What endpoints share. */
 struct push_shared {
     struct push_config config;
+    int64_t started_ms, started_up_ms; /* by the clock, and by the time since the boot */
     CURLM *multi;
     pthread_mutex_t mutex;
 };
@@ -38,6 +42,9 @@ struct endpoint {
     bool listed; /* it is still there, and so set */
     char *url;
     char *secret;
+    char *old_secret; /* signs, too, until then */
+    int64_t old_secret_until;
+    uint64_t events; /* see tidings_webhook_wants */
 
     enum endpoint_phase phase;
     bool stale;        /* the engine knows no such generation any more */
@@ -50,7 +57,6 @@ struct endpoint {
 
     bool has_event;
     struct tidings_event event; /* the next one to tell */
-    char tag[TIDINGS_TAG_MAX];
     uint32_t attempts;
     int64_t retry_at;
     int64_t failing_since;
@@ -81,6 +87,6 @@ int64_t endpoint_step(struct endpoint *endpoint, int64_t most);
 /* libcurl is done with its call. */
 void endpoint_called(struct endpoint *endpoint, CURLcode code);
 
-int64_t push_now_ms(void);
+void push_clock_start(struct push_shared *shared);
 
 #endif

@@ -17,23 +17,24 @@ struct push {
     struct push_shared shared;
     pthread_t thread;
     _Atomic bool stopping;
-    _Atomic bool changed;  /* the webhooks may be others than when they were last listed */
-    _Atomic bool happened; /* there are events that endpoints have not seen */
+    _Atomic bool changed;    /* the webhooks may be others than when they were last listed */
+    _Atomic bool happened;   /* there are events that endpoints have not seen */
+    _Atomic uint64_t wanted; /* bits of the types that some webhook wants */
     bool failing;
     struct endpoint *endpoints;
 };
 
 /* ---- What has happened ---------------------------------------------------------------------- */
 
-/* On the engine's thread. Events without a tag do not wake ours. */
+/* On the engine's thread. Events that no webhook wants do not wake ours. */
 static void heed(struct tidings_watcher *watcher, const struct tidings_event *events, size_t n)
 {
     struct push *push = (struct push *)watcher;
-    char tag[TIDINGS_TAG_MAX];
+    uint64_t wanted = atomic_load(&push->wanted);
     bool wake = !n, changed = !n;
     for (size_t i = 0; i < n; i++) {
         changed |= events[i].type == TIDINGS_EVENT_WEBHOOK_CHANGED;
-        wake |= tidings_event_tag(&events[i], tag);
+        wake |= wanted >> events[i].type & 1;
     }
     atomic_store(&push->happened, true);
     if (changed)
@@ -101,10 +102,14 @@ static void list_webhooks(struct push *push)
     if (err) {
         atomic_store(&push->changed, true);
     } else {
+        uint64_t wanted = 0;
         for (struct endpoint *endpoint = push->endpoints; endpoint; endpoint = endpoint->next)
             endpoint->listed = false;
-        for (size_t i = 0; i < answer.u.webhooks.n; i++)
+        for (size_t i = 0; i < answer.u.webhooks.n; i++) {
             take_webhook(push, &answer.u.webhooks.rows[i]);
+            wanted |= tidings_webhook_bits(answer.u.webhooks.rows[i].events);
+        }
+        atomic_store(&push->wanted, wanted); /* what came before is looked for: they are new */
     }
     tidings_answer_release(&answer);
 }
@@ -179,6 +184,7 @@ struct push *push_start(const struct push_config *config)
         return NULL;
     }
     push->shared.config = *config;
+    push_clock_start(&push->shared);
     push->shared.multi = curl_multi_init();
     pthread_mutex_init(&push->shared.mutex, NULL);
     push->watcher.tell = heed;

@@ -126,6 +126,39 @@ static void publishing_takes_tokens(void **state)
     assert_verifies();
 }
 
+static void own_data_is_kept_as_it_is(void **state)
+{
+    (void)state;
+    static const char first[] = "{ \"a\" : 1.50 }", second[] = "{}";
+    must((struct tidings_op){
+        .kind = TIDINGS_OP_PUBLISH,
+        .user_id = ANN,
+        .u.publish = {.kind = TIDINGS_NOTE, .title = text_of("t"), .extra = text_of(first)}});
+    assert_string_equal(answer.u.post.extra.p, first);
+    uint64_t post = answer.u.post.id;
+    struct tidings_op op = {.kind = TIDINGS_OP_EDIT,
+                            .user_id = ANN,
+                            .u.edit = {.post_id = post, .title = text_of("u")}};
+    must(op);
+    assert_string_equal(answer.u.post.extra.p, first);
+    op.u.edit.title = (struct tidings_text){NULL, 0};
+    op.u.edit.extra = text_of("{\"a\":}");
+    assert_int_equal(run(op), TIDINGS_INVALID);
+    assert_string_equal(answer.field, "extra");
+    op.u.edit.extra = text_of(second);
+    must(op);
+    must((struct tidings_op){
+        .kind = TIDINGS_OP_PROFILE_SET, .user_id = BOB, .u.profile.extra = text_of(first)});
+    reopen_engine();
+    must((struct tidings_op){.kind = TIDINGS_OP_POST, .user_id = BOB, .u.post.post_id = post});
+    assert_string_equal(answer.u.post.extra.p, second);
+    assert_string_equal(answer.u.post.title.p, "u");
+    must((struct tidings_op){.kind = TIDINGS_OP_PROFILE, .user_id = ANN, .u.user.user_id = BOB});
+    assert_string_equal(answer.u.profile.extra.p, first);
+    delete_post(ANN, post);
+    assert_verifies();
+}
+
 int main(void)
 {
 #define OPENED(name) cmocka_unit_test_setup_teardown(name, harness_begin, harness_end)
@@ -134,6 +167,7 @@ int main(void)
         OPENED(names_are_shown_wherever_users_are),
         OPENED(ids_go_on_rising_after_a_restart_with_the_clock_set_back),
         OPENED(publishing_takes_tokens),
+        OPENED(own_data_is_kept_as_it_is),
     };
 #undef OPENED
     return RUN_TESTS(tests);

@@ -133,6 +133,109 @@ static void only_admins_may_and_services_deliver(void **state)
     assert_true(same(look_at_webhook("gateway").url, webhook_url));
 }
 
+/* ---- Which events --------------------------------------------------------------------------- */
+
+static uint64_t bits(const char *name)
+{
+    return tidings_event_bits(name, strlen(name));
+}
+
+static struct tidings_webhook set_events(const char *name, uint64_t events)
+{
+    struct tidings_op op = webhook_set_op(name);
+    op.u.webhook.events = events;
+    must(op);
+    return answer.u.webhook;
+}
+
+static void a_name_has_the_bits_of_all_its_types(void **state)
+{
+    (void)state;
+    struct tidings_event event = {.type = TIDINGS_EVENT_VOTE_CREATED};
+    assert_true(tidings_webhook_wants(bits("ReactionCreated"), &event));
+    event.type = TIDINGS_EVENT_REACTION_CREATED;
+    assert_true(tidings_webhook_wants(bits("ReactionCreated"), &event));
+    assert_false(tidings_webhook_wants(bits("ReactionDeleted"), &event));
+    assert_false(tidings_webhook_wants(0, &event));
+    event.type = TIDINGS_EVENT_SCENE_PUBLISHED;
+    assert_true(tidings_webhook_wants(0, &event));
+    assert_int_equal(tidings_webhook_bits(0), bits("ScenePublished"));
+    /* Never kept, and so never told. */
+    assert_int_equal(bits("WebhookChanged") | bits("StoryClosed"), 0);
+    assert_int_equal(bits("") | bits("PostPublishe") | bits("postpublished"), 0);
+}
+
+static void events_are_kept_and_set_anew_each_time(void **state)
+{
+    (void)state;
+    uint64_t events = bits("PostPublished") | bits("FollowCreated");
+    assert_int_equal(set_events("all", events).events, events);
+    reopen_engine();
+    assert_int_equal(look_at_webhook("all").events, events);
+    list();
+    assert_int_equal(answer.u.webhooks.rows[0].events, events);
+    must(webhook_op(TIDINGS_OP_WEBHOOK_RETRY, "all"));
+    assert_int_equal(answer.u.webhook.events, events);
+    assert_int_equal(set_webhook("all").events, 0);
+}
+
+/* Whoever delivers has gone past these without a report: nobody waits for them. */
+static void other_events_are_wanted_from_now_on(void **state)
+{
+    (void)state;
+    set_webhook("gateway");
+    for (int i = 0; i < 200; i++)
+        event();
+    uint64_t before = events_end();
+    assert_int_equal(set_events("gateway", bits("PostPublished")).position, before);
+    uint64_t waiting = event();
+    /* That one is wanted, and not told: the position stays before it. */
+    struct tidings_webhook seen = set_events("gateway", bits("FollowCreated"));
+    assert_true(seen.position < waiting);
+}
+
+/* ---- Two secrets ---------------------------------------------------------------------------- */
+
+static struct tidings_webhook rotate(const char *secret)
+{
+    struct tidings_op op = webhook_set_op("gateway");
+    op.u.webhook.secret = text_of(secret);
+    must(op);
+    list();
+    return answer.u.webhooks.rows[0];
+}
+
+static void the_old_secret_signs_for_a_day(void **state)
+{
+    (void)state;
+    static const char next[] = "the next secret, long enough", last[] = "the last one, also long";
+    set_webhook("gateway");
+    list();
+    assert_int_equal(answer.u.webhooks.rows[0].old_secret.n, 0);
+    struct tidings_webhook seen = rotate(next);
+    assert_true(same(seen.secret, next) && same(seen.old_secret, webhook_secret));
+    assert_int_equal(seen.old_secret_ms, DAY_MS);
+    assert_null(look_at_webhook("gateway").old_secret.p);
+    /* The same again is no rotation, nor is a change of something else. */
+    atomic_fetch_add(&clock_ms, DAY_MS / 2);
+    seen = rotate(next);
+    assert_true(same(seen.old_secret, webhook_secret));
+    assert_int_equal(seen.old_secret_ms, DAY_MS / 2);
+    must(webhook_op(TIDINGS_OP_WEBHOOK_RETRY, "gateway"));
+    reopen_engine();
+    atomic_fetch_add(&clock_ms, DAY_MS / 2 - 1);
+    list();
+    assert_int_equal(answer.u.webhooks.rows[0].old_secret_ms, 1);
+    atomic_fetch_add(&clock_ms, 1);
+    list();
+    assert_int_equal(answer.u.webhooks.rows[0].old_secret_ms, 0);
+    assert_int_equal(answer.u.webhooks.rows[0].old_secret.n, 0);
+    /* Of several rotations the last one counts. */
+    rotate(last);
+    seen = rotate(webhook_secret);
+    assert_true(same(seen.secret, webhook_secret) && same(seen.old_secret, last));
+}
+
 /* ---- Reports -------------------------------------------------------------------------------- */
 
 static void a_report_is_kept_and_adds_up(void **state)
@@ -241,6 +344,10 @@ int main(void)
         TEST(the_first_time_needs_a_secret),
         TEST(they_are_listed_by_name_and_there_is_a_limit),
         TEST(only_admins_may_and_services_deliver),
+        TEST(a_name_has_the_bits_of_all_its_types),
+        TEST(events_are_kept_and_set_anew_each_time),
+        TEST(other_events_are_wanted_from_now_on),
+        TEST(the_old_secret_signs_for_a_day),
         TEST(a_report_is_kept_and_adds_up),
         TEST(a_late_report_undoes_nothing),
         TEST(a_position_is_never_ahead_and_never_goes_back),

@@ -9,9 +9,10 @@
  */
 // sources: src/api/*.c src/auth/*.c src/base/*.c src/domain/*.c src/engine/*.c src/engine/*/*.c src/engine/local/*/*.c
 // sources: src/engine/cluster/*/*.c
-// sources: src/http/conn.c src/http/loop.c src/http/output.c src/http/parser.c src/http/query.c
+// sources: src/http/conn.c src/http/cors.c src/http/loop.c src/http/output.c src/http/parser.c src/http/query.c
 // sources: src/http/request.c
-// sources: src/http/respond.c src/http/stream.c src/push/address.c src/push/rules.c tests/fuzz/no_server.c
+// sources: src/http/respond.c src/http/stream.c src/push/address.c src/push/event.c src/push/rules.c
+// sources: src/push/secret.c tests/fuzz/no_server.c
 // libs: -I/usr/include/mariadb -lmariadb -llmdb -lhttp_parser -ljansson -lcrypto -lcurl -lpthread -lm
 #include <semaphore.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 #include <string.h>
 
 #include "api/internal.h"
+#include "http/cors.h"
 #include "http/internal.h"
 #include "no_server.h"
 
@@ -112,6 +114,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     CHECK(keys && !keys_add_secrets(keys, secret, &note));
     CHECK(jwt_sign_hs256(keys, 1, JWT_ROLE_ADMIN, (int64_t)time(NULL), 86400, world.token));
     const char *wrong;
+    struct http_text culprit;
     struct api_config config = {
         .keys = keyring_new(keys),
         .rules = push_rules_new("127.0.0.1:8080,gateway.internal", &wrong),
@@ -126,6 +129,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     http_config_init(&world.config);
     world.config.handler = api_handle;
     world.config.ctx = world.api;
+    world.config.cors =
+        http_cors_new("https://a.example,http://b", API_EXPOSED_HEADERS, &wrong, &culprit);
+    CHECK(world.config.cors);
     sem_init(&world.woken, 0, 0);
     loop_init(&world.loop, &world.config, 0, 1, &world.unsent, wake);
     no_server_loop = &world.loop;
@@ -246,7 +252,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         put_path(&request, route->pattern);
     buf_append(&request, line + used, n - used);
     buf_printf(&request,
-               " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %zu\r\n\r\n",
+               " HTTP/1.1\r\nHost: x\r\nOrigin: https://a.example\r\nAuthorization: Bearer %s\r\n"
+               "Content-Length: %zu\r\n\r\n",
                world.token, body_n);
     buf_append(&request, body, body_n);
     talk(&request);

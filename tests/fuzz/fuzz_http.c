@@ -11,7 +11,7 @@
  *
  * Checked besides memory: answers are well formed, never more of them than requests, bounds hold.
  */
-// sources: src/http/conn.c src/http/loop.c src/http/output.c src/http/parser.c src/http/query.c
+// sources: src/http/conn.c src/http/cors.c src/http/loop.c src/http/output.c src/http/parser.c src/http/query.c
 // sources: src/http/request.c
 // sources: src/http/respond.c src/http/stream.c src/base/arena.c src/base/buf.c
 // libs: -lhttp_parser

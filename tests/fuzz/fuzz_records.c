@@ -3,7 +3,7 @@
  * Any bytes to every decoder of the engine's records. The first byte says which; the rest is the
  * record. Whatever is accepted must be sound: see local/record_checks.h.
  */
-// sources: src/engine/records/records.c src/engine/records/reactions.c src/engine/records/stories.c src/base/arena.c src/domain/events.c src/domain/spans.c
+// sources: src/engine/records/records.c src/engine/records/reactions.c src/engine/records/stories.c src/engine/records/webhooks.c src/base/arena.c src/domain/events.c src/domain/spans.c
 // sources: src/domain/readmap.c
 // libs:
 #include "local/record_checks.h"

@@ -337,7 +337,8 @@ def test_json_ends_with_a_newline(server):
     answers = [ann.send("GET", "/v1/inbox"), ann.send("GET", "/v1/nowhere"), ann.send("GET", "/v1/inbox?limit=0"),
                ann.send("GET", "/healthz"), ann.send("GET", "/readyz"), server.admin().send("GET", "/v1/admin/status"),
                server.admin().send("POST", "/v1/admin/verify"), ann.send("POST", path, body, key),
-               ann.send("POST", path, body, key), ann.send("GET", "/v1/openapi.json")]
+               ann.send("POST", path, body, key), ann.send("GET", "/v1/openapi.json"),
+               ann.send("POST", path, b"x" * (1 << 18)), exchange(server, b"GET / HTTP/1.1\r\n\r\n")[0]]
     for answer in answers:
         assert answer.body.endswith(b"}\n") and not answer.body.endswith(b"\n\n"), answer
         assert int(answer.headers["content-length"]) == len(answer.body)

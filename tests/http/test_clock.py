@@ -5,7 +5,9 @@ import time
 
 import pytest
 
+from support.client import connect
 from support.metrics import Metrics
+from support.receiver import SECRET, Receiver, answer
 from support.server import SANITIZED, tidings, wait_until
 from support.tokens import token
 
@@ -222,3 +224,114 @@ def test_a_restore_until_now_has_what_was_acknowledged(make_server, clock, tmp_p
     server.restart(between=lambda: clock.set(0))
     bob.publish()
     assert restored_posts(server, clock, tmp_path, bob, make_server) == 5
+
+
+# ---- Webhooks -----------------------------------------------------------------------------------
+
+@pytest.fixture
+def gateway(make_server, clock):
+    """A server with a webhook that leads to a receiver which fails: (server, admin, author, receiver)."""
+    made = []
+
+    def make(**settings):
+        receiver = Receiver(how=answer(500))
+        made.append(receiver)
+        receiver.is_right = lambda *_: True  # by its own clock most calls are old
+        server = serve(make_server, clock, webhook_allow=receiver.place, **settings)
+        admin, author = somebody(server, "admin"), somebody(server)
+        set_webhook(admin, receiver)
+        return server, admin, author, receiver
+
+    yield make
+    for receiver in made:
+        receiver.close()
+
+
+def set_webhook(admin, receiver, name="gateway", events=("PostPublished",), secret=SECRET):
+    admin.expect(200, "PUT", f"/v1/admin/webhooks/{name}", {
+        "url": receiver.url("/" + name), "secret": secret, "events": list(events)})
+
+
+def webhook(admin):
+    return admin.expect(200, "GET", "/v1/admin/webhooks/gateway")
+
+
+def test_a_clock_set_back_makes_no_webhook_wait(gateway, clock):
+    server, admin, author, receiver = gateway(webhook_backoff_first_ms=1000, webhook_backoff_most_ms=2000)
+    author.publish()
+    wait_until(lambda: webhook(admin)["attempts"] >= 1, "it fails")
+    clock.set(-20 * HOUR)
+    before = len(receiver.calls)
+    wait_until(lambda: len(receiver.calls) >= before + 2, "it is tried again", patience=20)
+    receiver.how = answer(204)
+    wait_until(lambda: webhook(admin)["delivered"] == 1, "it is told", patience=20)
+
+
+def test_a_clock_set_ahead_makes_no_webhook_hurry(gateway, clock):
+    server, admin, author, receiver = gateway(webhook_backoff_first_ms=20 * MINUTE * 1000,
+                                              webhook_backoff_most_ms=20 * MINUTE * 1000)
+    author.publish()
+    wait_until(lambda: webhook(admin)["attempts"] == 1, "it fails")
+    clock.set(HOUR)
+    receiver.how = answer(204)
+    set_webhook(admin, receiver, "other", ("FollowCreated",))
+    author.follow(somebody(server))
+    wait_until(lambda: any(call.path == "/other" for call in receiver.taken), "the other one is told")
+    assert [call.path for call in receiver.calls] == ["/gateway", "/other"]
+
+
+def test_a_clock_set_ahead_gives_nothing_up(gateway, clock):
+    server, admin, author, receiver = gateway(webhook_backoff_first_ms=20, webhook_backoff_most_ms=20,
+                                              webhook_give_up_hours=1)
+    author.publish()
+    wait_until(lambda: webhook(admin)["attempts"] >= 1, "it fails")
+    clock.set(20 * HOUR)
+    before = webhook(admin)["attempts"]
+    wait_until(lambda: webhook(admin)["attempts"] > before + 3, "it is tried again")
+    author.publish()
+    assert webhook(admin)["dead"] == 0
+    receiver.how = answer(204)
+    wait_until(lambda: webhook(admin)["delivered"] == 2, "both are told")
+
+
+def test_an_old_secret_goes_by_elapsed_time(gateway, clock):
+    server, admin, author, receiver = gateway()
+    receiver.how = answer(204)
+    set_webhook(admin, receiver, secret="the next secret, long enough")
+    for ahead in (20 * HOUR, 40 * HOUR, -DAY):
+        clock.set(ahead)
+        admin.expect(200, "POST", "/v1/admin/webhooks/gateway/retry")  # so that the secrets are looked up again
+        told = len(receiver.taken)
+        author.publish()
+        wait_until(lambda: len(receiver.taken) > told, "it is told")
+        assert len(receiver.taken[-1].headers["webhook-signature"].split(" ")) == 2
+
+
+# ---- Tickets ------------------------------------------------------------------------------------
+
+def open_with(server, ticket):
+    """The status of a stream that is asked for with a ticket."""
+    with connect(server) as sock:
+        sock.sendall(f"GET /v1/stream?ticket={ticket} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        return int(sock.recv(65536).split()[1])
+
+
+def test_a_ticket_is_good_for_half_a_minute(make_server, clock):
+    del clock.environment["DONT_FAKE_MONOTONIC"]  # so that time passes
+    server = serve(make_server, clock)
+    ann = somebody(server)
+    first, second, third = (ann.post("/stream/ticket", status=201)["ticket"] for _ in range(3))
+    assert open_with(server, first) == 200
+    clock.set(25)
+    assert open_with(server, second) == 200
+    clock.set(31)
+    assert open_with(server, third) == 401
+
+
+def test_a_ticket_goes_by_elapsed_time(make_server, clock):
+    server = serve(make_server, clock)
+    ann = somebody(server)
+    for ahead in (HOUR, -HOUR, 0):
+        ticket = ann.post("/stream/ticket", status=201)["ticket"]
+        clock.set(ahead)
+        assert open_with(server, ticket) == 200

@@ -13,8 +13,8 @@ CHINESE = "该笔记已被作者删除"
 
 def test_profile_is_optional_and_public(server):
     ann, bob = server.users(2)
-    assert bob.get(f"/users/{ann.id}") == {"user_id": ann.id, "name": "", "avatar": ""}
-    made = {"user_id": ann.id, "name": "Ann 小林 🌱", "avatar": "https://example.org/a.png"}
+    assert bob.get(f"/users/{ann.id}") == {"user_id": ann.id, "name": "", "avatar": "", "extra": None}
+    made = {"user_id": ann.id, "name": "Ann 小林 🌱", "avatar": "https://example.org/a.png", "extra": None}
     assert ann.expect(200, "PUT", "/v1/users/me", {"name": made["name"], "avatar": made["avatar"]}) == made
     assert bob.get(f"/users/{ann.id}") == made
 
@@ -22,9 +22,10 @@ def test_profile_is_optional_and_public(server):
 def test_profile_parts_are_set_one_by_one_and_taken_away(server):
     ann = server.user()
     ann.expect(200, "PUT", "/v1/users/me", {"name": "Ann"})
-    assert ann.expect(200, "PUT", "/v1/users/me", {"avatar": "x"}) == {"user_id": ann.id, "name": "Ann", "avatar": "x"}
+    assert ann.expect(200, "PUT", "/v1/users/me", {"avatar": "x"}) == {
+        "user_id": ann.id, "name": "Ann", "avatar": "x", "extra": None}
     assert ann.expect(200, "PUT", "/v1/users/me", {"name": "", "avatar": None}) == {
-        "user_id": ann.id, "name": "", "avatar": "x"}
+        "user_id": ann.id, "name": "", "avatar": "x", "extra": None}
 
 
 @pytest.mark.parametrize("name, avatar, field", [
@@ -65,6 +66,7 @@ def test_publish_and_get(server, kind):
         "id": post["id"], "kind": kind, "author_id": ann.id, "author_name": "", "title": "Title",
         "body": "one [img]https://example.org/p.jpg[/img] two",
         "parts": [{"text": "one "}, {"img": "https://example.org/p.jpg"}, {"text": " two"}],
+        "extra": None,
         "created_at": post["created_at"], "edited_at": None, "status": 1,
         "stats": {"like_count": 0, "fav_count": 0, "comment_count": 0, "hot_score": 0},
         "liked": False, "faved": False}
@@ -166,6 +168,16 @@ def test_only_the_author_edits_and_only_author_or_admin_deletes(server):
     assert service.expect(200, "PATCH", path, {"title": "for Ann"})["title"] == "for Ann"
     admin.expect(204, "DELETE", path)
     assert ann.get("/relation/counter")["posts"] == 0
+
+
+def test_who_names_no_language_gets_the_one_that_is_set(make_server):
+    ann = make_server(settings={"notice_language": "en"}).user()
+    post = ann.publish("Gone soon")["id"]
+    ann.delete(post)
+    for language, notice in ((None, "This post was deleted by its author."), ("en", "This post was deleted by its author."),
+                             ("zh-CN", "该笔记已被作者删除"), ("fr", "This post was deleted by its author.")):
+        headers = {"Accept-Language": language} if language else {}
+        assert ann.refused(410, "deleted", "GET", f"/v1/posts/{post}", headers=headers)["notice"] == notice
 
 
 @pytest.mark.parametrize("language, notice", [

@@ -80,9 +80,11 @@ static inline bool check_profile_record(struct bytes from, struct arena *arena)
     if (!profile_decode(from, &profile))
         return false;
     MUST(lies_within(profile.name, from) && lies_within(profile.avatar, from));
+    MUST(lies_within(profile.extra, from));
     struct bytes value = profile_encode(&profile, arena);
     MUST(value.p && profile_decode(value, &again));
     MUST(same_bytes(profile.name, again.name) && same_bytes(profile.avatar, again.avatar));
+    MUST(same_bytes(profile.extra, again.extra));
     return true;
 }
 
@@ -166,11 +168,13 @@ static inline bool check_post_record(struct bytes from, struct arena *arena)
     MUST(post.kind >= TIDINGS_NOTE && post.kind <= TIDINGS_STORY);
     MUST(is_an_id(post.author) && post.deleted == (post.removed != 0));
     MUST(lies_within(post.title, from) && lies_within(post.excerpt, from));
+    MUST(lies_within(post.extra, from));
     struct bytes value = post_encode(&post, arena);
     MUST(value.p && post_decode(value, &again));
     MUST(post.deleted == again.deleted && post.kind == again.kind && post.author == again.author);
     MUST(post.seq == again.seq && post.edited == again.edited && post.removed == again.removed);
     MUST(same_bytes(post.title, again.title) && same_bytes(post.excerpt, again.excerpt));
+    MUST(same_bytes(post.extra, again.extra));
     return true;
 }
 
@@ -349,7 +353,8 @@ static inline bool check_webhook_record(struct bytes from, struct arena *arena)
     MUST(webhook.dead_from <= webhook.position && webhook.attempts <= UINT32_MAX);
     MUST((int64_t)webhook.retry_at >= 0 && (int64_t)webhook.failing_since >= 0);
     MUST(lies_within(webhook.url, from) && lies_within(webhook.secret, from));
-    MUST(lies_within(webhook.last_error, from));
+    MUST(lies_within(webhook.last_error, from) && lies_within(webhook.old_secret, from));
+    MUST(!webhook.rotated == !webhook.old_secret.n);
     struct bytes value = webhook_encode(&webhook, arena);
     MUST(value.p && webhook_decode(value, &again));
     MUST(webhook.disabled == again.disabled && webhook.generation == again.generation);
@@ -359,6 +364,8 @@ static inline bool check_webhook_record(struct bytes from, struct arena *arena)
 #undef X
     MUST(same_bytes(webhook.url, again.url) && same_bytes(webhook.secret, again.secret));
     MUST(same_bytes(webhook.last_error, again.last_error));
+    MUST(webhook.events == again.events && webhook.rotated == again.rotated);
+    MUST(same_bytes(webhook.old_secret, again.old_secret));
     return true;
 }
 

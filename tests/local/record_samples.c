@@ -42,7 +42,11 @@ struct bytes sample_user(uint64_t value)
 
 struct bytes sample_profile(const char *name, const char *avatar)
 {
-    struct profile_record profile = {bytes_of(name), bytes_of(avatar)};
+    struct profile_record profile = {
+        .name = bytes_of(name),
+        .avatar = bytes_of(avatar),
+        .extra = bytes_of(*avatar ? "{}" : ""),
+    };
     return profile_encode(&profile, &arena);
 }
 
@@ -93,6 +97,7 @@ struct bytes sample_post(bool deleted, const char *title, const char *excerpt)
         .removed = deleted ? TIDINGS_ID_MAX : 0,
         .title = bytes_of(title),
         .excerpt = bytes_of(excerpt),
+        .extra = bytes_of(*excerpt ? "{}" : ""),
     };
     return post_encode(&post, &arena);
 }
@@ -235,6 +240,9 @@ static struct bytes sample_webhook(uint64_t id, uint64_t number, const char *tex
         .url = bytes_of(text),
         .secret = bytes_of(text),
         .last_error = bytes_of(text),
+        .events = number ? UINT64_C(1) << TIDINGS_EVENT_POST_PUBLISHED : 0,
+        .rotated = *text ? number : 0,
+        .old_secret = bytes_of(text),
     };
     return webhook_encode(&webhook, &arena);
 }

@@ -35,6 +35,66 @@ static void a_user_record_of_before_has_a_full_bucket_of_posts(void **state)
     assert_false(user_decode((struct bytes){bytes, sizeof before}, &user));
 }
 
+/* From before webhooks had events and old secrets: no flag, and nothing behind the last error. */
+static void a_webhook_of_before_has_no_events_of_its_own(void **state)
+{
+    (void)state;
+    static const uint8_t before[] = {0x11, 0, 0, 0,   0,   0,   0, 9,   0,   0,   0,
+                                     0,    0, 0, 5,   7,   0,   1, 2,   3,   4,   5,
+                                     6,    0, 3, 'u', 'r', 'l', 3, 'k', 'e', 'y', 0};
+    struct webhook_record webhook = {.events = 9, .rotated = 9};
+    assert_true(webhook_decode((struct bytes){before, sizeof before}, &webhook));
+    assert_true(webhook.disabled);
+    assert_int_equal(webhook.generation, 9);
+    assert_int_equal(webhook.position, 7);
+    assert_int_equal(webhook.delivered, 5);
+    assert_memory_equal(webhook.secret.p, "key", 3);
+    assert_int_equal(webhook.events + webhook.rotated + webhook.old_secret.n, 0);
+    struct bytes again = webhook_encode(&webhook, &arena);
+    assert_int_equal(again.n, sizeof before);
+    assert_memory_equal(again.p, before, sizeof before);
+    webhook.events = 2;
+    again = webhook_encode(&webhook, &arena);
+    assert_int_equal(again.n, sizeof before + 3);
+    assert_int_equal(again.p[0], 0x13);
+    /* One that says it has more, and has not; bits of types that there are not; a time without a secret. */
+    uint8_t wrong[sizeof before + 3];
+    memcpy(wrong, again.p, sizeof wrong);
+    assert_false(webhook_decode((struct bytes){wrong, sizeof before}, &webhook));
+    wrong[sizeof before] = 0;
+    assert_false(webhook_decode((struct bytes){wrong, sizeof wrong}, &webhook));
+    wrong[sizeof before] = 1; /* TIDINGS_EVENT_NONE */
+    assert_false(webhook_decode((struct bytes){wrong, sizeof wrong}, &webhook));
+    wrong[sizeof before] = 2;
+    wrong[sizeof before + 1] = 1;
+    assert_false(webhook_decode((struct bytes){wrong, sizeof wrong}, &webhook));
+}
+
+/* From before there was own data: no flag, and nothing behind the other texts. */
+static void a_post_and_a_profile_of_before_have_nothing_extra(void **state)
+{
+    (void)state;
+    static const uint8_t old_post[] = {0x10, 1, 0, 0, 0, 0, 0, 0, 7, 3, 0, 0, 1, 't', 1, 'e'};
+    static const uint8_t old_profile[] = {0x10, 1, 'n', 1, 'a'};
+    struct post_record post = {.extra = {old_post, 1}};
+    struct profile_record profile = {.extra = {old_post, 1}};
+    assert_true(post_decode((struct bytes){old_post, sizeof old_post}, &post));
+    assert_int_equal(post.author, 7);
+    assert_int_equal(post.extra.n, 0);
+    struct bytes again = post_encode(&post, &arena);
+    assert_int_equal(again.n, sizeof old_post);
+    assert_memory_equal(again.p, old_post, sizeof old_post);
+    assert_true(profile_decode((struct bytes){old_profile, sizeof old_profile}, &profile));
+    assert_int_equal(profile.extra.n, 0);
+    again = profile_encode(&profile, &arena);
+    assert_int_equal(again.n, sizeof old_profile);
+    assert_memory_equal(again.p, old_profile, sizeof old_profile);
+    /* One that says it has some, and has not, or has none of it. */
+    static const uint8_t wrong[] = {0x11, 1, 'n', 1, 'a', 0};
+    assert_false(profile_decode((struct bytes){wrong, sizeof wrong}, &profile));
+    assert_false(profile_decode((struct bytes){wrong, sizeof wrong - 1}, &profile));
+}
+
 static void fields_come_back_as_they_were(void **state)
 {
     (void)state;
@@ -257,6 +317,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_is_encoded_can_be_decoded),
         TEST(a_user_record_of_before_has_a_full_bucket_of_posts),
+        TEST(a_webhook_of_before_has_no_events_of_its_own),
+        TEST(a_post_and_a_profile_of_before_have_nothing_extra),
         TEST(fields_come_back_as_they_were),
         TEST(a_pair_comes_back_as_it_was),
         TEST(few_spans_need_no_memory),

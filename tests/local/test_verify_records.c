@@ -15,6 +15,23 @@ static void an_orphan_body_is_mended(void **state)
     assert_mended();
 }
 
+static void own_data_that_is_no_json_is_found(void **state)
+{
+    (void)state;
+    struct profile_record profile = {.name = {(const uint8_t *)"n", 1}};
+    profile.extra = (struct bytes){(const uint8_t *)"{\"a\":1}", 7};
+    struct bytes value = row_get(TABLE_POST, key_id(posts[50]));
+    struct post_record post;
+    struct arena arena;
+    arena_init(&arena, 1 << 16);
+    assert_true(post_decode(value, &post));
+    post.extra = (struct bytes){(const uint8_t *)"{\"a\":1", 6};
+    row_put(TABLE_PROFILE, key_id(99), profile_encode(&profile, &arena)); /* that is fine */
+    row_put(TABLE_POST, key_id(posts[50]), post_encode(&post, &arena));
+    arena_release(&arena);
+    assert_found();
+}
+
 static void a_missing_post_is_found(void **state)
 {
     (void)state;
@@ -155,6 +172,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, community_begin, community_end)
     const struct CMUnitTest tests[] = {
         TEST(an_orphan_body_is_mended),
+        TEST(own_data_that_is_no_json_is_found),
         TEST(a_missing_post_is_found),
         TEST(a_post_missing_from_its_authors_list_is_found),
         TEST(a_list_with_a_foreign_post_is_found),

@@ -34,6 +34,9 @@ static void what_leaves_the_log_unsent_is_given_up(void **state)
     struct tidings_op disabled = webhook_set_op("off");
     disabled.u.webhook.disabled = true;
     must(disabled);
+    struct tidings_op posts = webhook_set_op("posts");
+    posts.u.webhook.events = tidings_event_bits("PostPublished", 13);
+    must(posts);
     set_webhook("done");
     uint64_t first = put_event(TIDINGS_EVENT_SCENE_PUBLISHED);
     put_event(TIDINGS_EVENT_POST_PUBLISHED);
@@ -51,6 +54,8 @@ static void what_leaves_the_log_unsent_is_given_up(void **state)
     assert_int_equal(look_at_webhook("off").dead, 2);
     assert_int_equal(look_at_webhook("off").state, TIDINGS_WEBHOOK_DISABLED);
     assert_int_equal(look_at_webhook("done").dead, 0);
+    assert_int_equal(look_at_webhook("posts").dead,
+                     1); /* not of the scenes, that it did not want */
     assert_verifies();
 }
 

@@ -140,6 +140,9 @@ struct tidings_text generate_title(struct generator *g);
 struct tidings_text generate_name(struct generator *g);
 struct tidings_text generate_avatar(struct generator *g);
 struct tidings_text generate_any_body(struct generator *g);
+/* Own data; mostly none, then p is NULL. */
+struct tidings_text generate_extra(struct generator *g);
+struct tidings_text generate_bad_extra(struct generator *g);
 struct tidings_text generate_comment(struct generator *g);
 /* One that is over its limit (`most` characters or bytes), or no UTF-8, or holds a NUL. */
 struct tidings_text generate_bad_text(struct generator *g, uint64_t most);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "model.h"
+
 /* One character in one to four bytes, including the first and last of each length. */
 static const char *const characters[] = {"a",
                                          "b",
@@ -148,4 +150,51 @@ struct tidings_text generate_bad_text(struct generator *g, uint64_t most)
     memcpy(p + at, broken[kind].p, broken[kind].n);
     memcpy(p + at + broken[kind].n, good.p + at, good.n - at + 1);
     return (struct tidings_text){p, good.n + broken[kind].n};
+}
+
+static const char *const objects[] = {
+    "{}", "{ }", "{\"a\":1}", "{\"tags\":[\"x\",\"\xe4\xb8\xad\"],\"n\":{\"deep\":[[null,true]]}}",
+    "\n{\"a\" : -1.5e3}\t"};
+static const char *const no_objects[] = {"",           "[]",         "null",        "\"{}\"",
+                                         "{\"a\":1,}", "{\"a\":\"}", "{\"a\":1}{}", "{\"a\":\xff}"};
+
+/* An object of so many bytes, most of them spaces. */
+static struct tidings_text padded_object(struct generator *g, size_t bytes)
+{
+    char *p = recording_room(g->recording, bytes + 1);
+
+    memset(p, ' ', bytes);
+    memcpy(p, "{}", 2);
+    p[bytes] = '\0';
+    return (struct tidings_text){p, bytes};
+}
+
+struct tidings_text generate_extra(struct generator *g)
+{
+    const char *object = objects[rng_below(&g->rng, COUNT(objects))];
+
+    if (rng_percent(&g->rng, 70))
+        return (struct tidings_text){NULL, 0};
+    if (rng_percent(&g->rng, 5))
+        return padded_object(g, TIDINGS_EXTRA_MAX);
+    return (struct tidings_text){object, strlen(object)};
+}
+
+struct tidings_text generate_bad_extra(struct generator *g)
+{
+    const char *other = no_objects[rng_below(&g->rng, COUNT(no_objects))];
+
+    if (rng_percent(&g->rng, 20))
+        return padded_object(g, TIDINGS_EXTRA_MAX + 1);
+    return (struct tidings_text){other, strlen(other)};
+}
+
+/* The model knows no JSON: it knows what was made up here. */
+bool model_extra_ok(struct tidings_text extra)
+{
+    for (size_t i = 0; i < COUNT(no_objects); i++) {
+        if (extra.n == strlen(no_objects[i]) && memcmp(extra.p, no_objects[i], extra.n) == 0)
+            return false;
+    }
+    return extra.n <= TIDINGS_EXTRA_MAX;
 }

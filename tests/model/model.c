@@ -60,6 +60,7 @@ void model_release(struct model *model)
     for (size_t i = 0; i < model->n_users; i++) {
         model_drop(model->users[i]->name);
         model_drop(model->users[i]->avatar);
+        model_drop(model->users[i]->extra);
         free(model->users[i]->cells);
         free(model->users[i]);
     }
@@ -67,6 +68,7 @@ void model_release(struct model *model)
         model_drop(model->posts[i].title);
         model_drop(model->posts[i].body);
         model_drop(model->posts[i].excerpt);
+        model_drop(model->posts[i].extra);
         free(model->posts[i].reactions.rows);
         free(model->posts[i].comments);
     }

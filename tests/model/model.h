@@ -32,6 +32,7 @@ struct model_user {
     uint64_t id;
     struct tidings_text name;
     struct tidings_text avatar;
+    struct tidings_text extra;
     int64_t full_at;          /* when the bucket of follows is full again */
     int64_t react_full_at;    /* of reactions */
     int64_t comment_full_at;  /* of comments */
@@ -80,6 +81,7 @@ struct model_post {
     struct tidings_text title;
     struct tidings_text body;
     struct tidings_text excerpt;
+    struct tidings_text extra;
     int64_t created_at;
     int64_t edited_at;
     bool deleted;
@@ -275,6 +277,7 @@ struct model_answer {
     uint64_t profile_id;
     struct tidings_text name;
     struct tidings_text avatar;
+    struct tidings_text extra;
     struct tidings_post post;
     struct tidings_comment comment;
     struct tidings_counts counts;
@@ -349,6 +352,8 @@ bool model_same_text(struct tidings_text a, struct tidings_text b);
 void model_set_text(struct tidings_text *place, struct tidings_text text);
 /* A copy of a text that ends in a NUL, and its end. */
 struct tidings_text model_copy(struct tidings_text text);
+/* Own data: short enough, and not one of those that are wrong (generate_text.c). */
+bool model_extra_ok(struct tidings_text extra);
 void model_drop(struct tidings_text text);
 
 /* malloc and realloc that do not fail. */

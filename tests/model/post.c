@@ -51,6 +51,7 @@ static void publish_arguments(struct generator *g, struct run *run, struct step 
     op->u.publish.kind = (enum tidings_post_kind)rng_between(&g->rng, 1, 3);
     op->u.publish.title = generate_title(g);
     op->u.publish.body = generate_any_body(g);
+    op->u.publish.extra = generate_extra(g);
     step->publish = g->recording->n_publishes++;
 }
 
@@ -65,7 +66,8 @@ static void edit_arguments(struct generator *g, struct run *run, struct step *st
         op->u.edit.title = generate_title(g);
     if (rng_percent(&g->rng, 60) || op->u.edit.title.p == NULL)
         op->u.edit.body = generate_any_body(g);
-    if (op->u.edit.title.p == NULL && op->u.edit.body.p == NULL)
+    op->u.edit.extra = generate_extra(g);
+    if (op->u.edit.title.p == NULL && op->u.edit.body.p == NULL && op->u.edit.extra.p == NULL)
         op->u.edit.body = (struct tidings_text){"", 0};
 }
 
@@ -99,6 +101,8 @@ static void bad_publish(struct generator *g, struct step *step)
 
     if (rng_percent(&g->rng, 30))
         op->u.publish.kind = (enum tidings_post_kind)(rng_percent(&g->rng, 50) ? 0 : 4);
+    else if (rng_percent(&g->rng, 20))
+        op->u.publish.extra = generate_bad_extra(g);
     else
         generate_bad_texts(g, &op->u.publish.title, settings->title_max, &op->u.publish.body,
                            settings->body_max);
@@ -110,6 +114,8 @@ static void bad_edit(struct generator *g, struct step *step)
 
     if (rng_percent(&g->rng, 30))
         generate_bad_post(g, step);
+    else if (rng_percent(&g->rng, 20))
+        step->op.u.edit.extra = generate_bad_extra(g);
     else
         generate_bad_texts(g, &step->op.u.edit.title, settings->title_max, &step->op.u.edit.body,
                            settings->body_max);
@@ -126,12 +132,14 @@ static void publish_report(struct report *report, const struct step *step)
 
     report_add(report, " P%" PRIu32 " kind=%d", step->publish, (int)op->u.publish.kind);
     two_texts_report(report, "title", op->u.publish.title, "body", op->u.publish.body);
+    extra_report(report, op->u.publish.extra);
 }
 
 static void edit_report(struct report *report, const struct step *step)
 {
     post_report(report, step);
     two_texts_report(report, "title", step->op.u.edit.title, "body", step->op.u.edit.body);
+    extra_report(report, step->op.u.edit.extra);
 }
 
 void post_report(struct report *report, const struct step *step)
@@ -187,6 +195,7 @@ static void same_one_post(struct diff *diff, const struct tidings_post *want,
     same_u64(diff, "post.kind", want->kind, got->kind);
     same_text(diff, "post.title", want->title, got->title);
     same_text(diff, "post.body", want->body, got->body);
+    same_text(diff, "post.extra", want->extra, got->extra);
     same_i64(diff, "post.created_at", want->created_at, got->created_at);
     same_i64(diff, "post.edited_at", want->edited_at, got->edited_at);
     same_counts(diff, &want->counts, &got->counts);
@@ -234,6 +243,7 @@ static void hold_one_post(struct check *check, const struct tidings_post *post)
     require_text(check, post->author_name, "author_name is text", 0);
     require_text(check, post->title, "title is text", 0);
     require_text(check, post->body, "body is text", 0);
+    require_text(check, post->extra, "extra is text", 0);
     require(check, post->id >= 1 && post->id <= TIDINGS_ID_MAX, "post ids are below 2^53", 0);
     hold_post_counts(check, &post->counts, 0);
     require(check, post->liked <= post->counts.like_count && post->faved <= post->counts.fav_count,

@@ -22,6 +22,7 @@ void model_show_post(struct model *model, const struct model_post *post, uint64_
     shown->kind = post->kind;
     shown->title = post->title;
     shown->body = post->body;
+    shown->extra = post->extra;
     shown->created_at = post->created_at;
     shown->edited_at = post->edited_at;
     shown->counts = model_post_counts(model, post);
@@ -83,6 +84,7 @@ bool write_publish(struct model *model, const struct model_call *call, struct mo
         .kind = op->u.publish.kind,
         .title = model_copy(op->u.publish.title),
         .body = model_copy(op->u.publish.body),
+        .extra = model_copy(op->u.publish.extra),
         .excerpt = model_excerpt(op->u.publish.body, model->settings.excerpt_max),
         .created_at = t,
     };
@@ -104,6 +106,7 @@ bool write_edit(struct model *model, const struct model_call *call, struct model
     struct model_post *post = model_living_post(model, op->u.edit.post_id, answer);
     struct tidings_text title = op->u.edit.title;
     struct tidings_text body = op->u.edit.body;
+    struct tidings_text extra = op->u.edit.extra;
     bool changed = false;
 
     if (post == NULL)
@@ -120,6 +123,10 @@ bool write_edit(struct model *model, const struct model_call *call, struct model
         model_set_text(&post->body, body);
         model_drop(post->excerpt);
         post->excerpt = model_excerpt(body, model->settings.excerpt_max);
+        changed = true;
+    }
+    if (extra.p != NULL && !model_same_text(post->extra, extra)) {
+        model_set_text(&post->extra, extra);
         changed = true;
     }
     if (changed) {
@@ -147,6 +154,7 @@ bool write_delete(struct model *model, const struct model_call *call, struct mod
     answer->deleted_story_id = post->kind == TIDINGS_STORY ? post->id : 0;
     model_set_text(&post->body, (struct tidings_text){"", 0});
     model_set_text(&post->excerpt, (struct tidings_text){"", 0});
+    model_set_text(&post->extra, (struct tidings_text){"", 0});
     model_event(model, TIDINGS_EVENT_POST_DELETED, t, op->user_id, post->id, post->author_id, -1);
     return true;
 }
@@ -219,6 +227,8 @@ const char *check_publish(const struct model *model, const struct model_call *ca
         return "title";
     if (op->u.publish.body.p != NULL && !body_ok(model, op->u.publish.body))
         return "body";
+    if (op->u.publish.extra.p != NULL && !model_extra_ok(op->u.publish.extra))
+        return "extra";
     return NULL;
 }
 
@@ -230,12 +240,14 @@ const char *check_edit(const struct model *model, const struct model_call *call)
 
     if (!model_id_ok(op->u.edit.post_id))
         return "post_id";
-    if (title.p == NULL && body.p == NULL)
+    if (title.p == NULL && body.p == NULL && op->u.edit.extra.p == NULL)
         return "title";
     if (title.p != NULL && !title_ok(model, title))
         return "title";
     if (body.p != NULL && !body_ok(model, body))
         return "body";
+    if (op->u.edit.extra.p != NULL && !model_extra_ok(op->u.edit.extra))
+        return "extra";
     return NULL;
 }
 

@@ -148,6 +148,14 @@ void two_texts_report(struct report *report, const char *a_name, struct tidings_
     report_text(report, b);
 }
 
+void extra_report(struct report *report, struct tidings_text extra)
+{
+    if (extra.p == NULL)
+        return;
+    report_add(report, " extra=");
+    report_text(report, extra);
+}
+
 void target_report(struct report *report, const struct step *step, enum tidings_target target)
 {
     report_add(report, " %s ",

@@ -125,6 +125,8 @@ void page_report(struct report *report, const struct step *step);
 void among_report(struct report *report, const struct step *step);
 void two_texts_report(struct report *report, const char *a_name, struct tidings_text a,
                       const char *b_name, struct tidings_text b);
+/* Nothing if there is none. */
+void extra_report(struct report *report, struct tidings_text extra);
 void target_report(struct report *report, const struct step *step, enum tidings_target target);
 /* The arguments of operations that name a user, a post, a story, a page of a story's list, or what to mark. */
 void user_report(struct report *report, const struct step *step);

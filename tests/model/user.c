@@ -20,6 +20,7 @@ struct model_user *model_user(struct model *model, uint64_t id)
     user->id = id;
     user->name = model_copy((struct tidings_text){"", 0});
     user->avatar = model_copy((struct tidings_text){"", 0});
+    user->extra = model_copy((struct tidings_text){"", 0});
     user->cells = model_room(NULL, model->posts_room, sizeof *user->cells);
     memset(user->cells, 0, model->posts_room * sizeof *user->cells);
     model->users = model_room(model->users, model->n_users + 1, sizeof *model->users);
@@ -35,6 +36,7 @@ static bool write_profile_set(struct model *model, const struct model_call *call
     struct model_user *user = model_user(model, op->user_id);
     struct tidings_text name = op->u.profile.name;
     struct tidings_text avatar = op->u.profile.avatar;
+    struct tidings_text extra = op->u.profile.extra;
     bool changed = false;
 
     if (name.p != NULL && !model_same_text(user->name, name)) {
@@ -45,11 +47,16 @@ static bool write_profile_set(struct model *model, const struct model_call *call
         model_set_text(&user->avatar, avatar);
         changed = true;
     }
+    if (extra.p != NULL && !model_same_text(user->extra, extra)) {
+        model_set_text(&user->extra, extra);
+        changed = true;
+    }
     if (changed)
         model_event(model, TIDINGS_EVENT_PROFILE_CHANGED, t, user->id, user->id, 0, 0);
     answer->profile_id = user->id;
     answer->name = user->name;
     answer->avatar = user->avatar;
+    answer->extra = user->extra;
     return true;
 }
 
@@ -62,6 +69,7 @@ static void read_profile(struct model *model, const struct model_call *call,
     answer->profile_id = user->id;
     answer->name = user->name;
     answer->avatar = user->avatar;
+    answer->extra = user->extra;
 }
 
 /* ---- Arguments ----------------------------------------------------------------------------------- */
@@ -72,7 +80,7 @@ static const char *check_profile(const struct model *model, const struct model_c
     struct tidings_text name = op->u.profile.name;
     struct tidings_text avatar = op->u.profile.avatar;
 
-    if (name.p == NULL && avatar.p == NULL)
+    if (name.p == NULL && avatar.p == NULL && op->u.profile.extra.p == NULL)
         return "name";
     if (name.p != NULL) {
         long n = model_characters(name);
@@ -84,6 +92,8 @@ static const char *check_profile(const struct model *model, const struct model_c
         if (avatar.n > model->settings.avatar_max || model_characters(avatar) < 0)
             return "avatar";
     }
+    if (op->u.profile.extra.p != NULL && !model_extra_ok(op->u.profile.extra))
+        return "extra";
     return NULL;
 }
 
@@ -108,6 +118,7 @@ static void profile_arguments(struct generator *g, struct run *run, struct step 
         op->u.profile.name = generate_name(g);
     if (rng_percent(&g->rng, 40) || op->u.profile.name.p == NULL)
         op->u.profile.avatar = generate_avatar(g);
+    op->u.profile.extra = generate_extra(g);
 }
 
 void generate_bad_user(struct generator *g, struct step *step)
@@ -117,8 +128,11 @@ void generate_bad_user(struct generator *g, struct step *step)
 
 static void bad_profile(struct generator *g, struct step *step)
 {
-    generate_bad_texts(g, &step->op.u.profile.name, g->recording->settings.name_max,
-                       &step->op.u.profile.avatar, g->recording->settings.avatar_max);
+    if (rng_percent(&g->rng, 20))
+        step->op.u.profile.extra = generate_bad_extra(g);
+    else
+        generate_bad_texts(g, &step->op.u.profile.name, g->recording->settings.name_max,
+                           &step->op.u.profile.avatar, g->recording->settings.avatar_max);
 }
 
 void user_report(struct report *report, const struct step *step)
@@ -129,6 +143,7 @@ void user_report(struct report *report, const struct step *step)
 static void profile_report(struct report *report, const struct step *step)
 {
     two_texts_report(report, "name", step->op.u.profile.name, "avatar", step->op.u.profile.avatar);
+    extra_report(report, step->op.u.profile.extra);
 }
 
 /* ---- Answers ------------------------------------------------------------------------------------- */
@@ -139,6 +154,7 @@ static void same_profile(struct diff *diff, const struct model_answer *want,
     same_u64(diff, "user_id", want->profile_id, got->u.profile.user_id);
     same_text(diff, "name", want->name, got->u.profile.name);
     same_text(diff, "avatar", want->avatar, got->u.profile.avatar);
+    same_text(diff, "extra", want->extra, got->u.profile.extra);
 }
 
 static int line_of_profile(char *line, uint64_t id, size_t name, size_t avatar)

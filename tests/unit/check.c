@@ -237,3 +237,23 @@ void assert_page(const struct tidings_op *op, struct tidings_page *page)
     *page = (struct tidings_page){0};
     assert_field(op, NULL);
 }
+
+void assert_extra(const struct tidings_op *op, struct tidings_text *extra)
+{
+    static char text[TIDINGS_EXTRA_MAX + 1];
+    const struct tidings_text bad[] = {
+        {"", 0}, {"{\"a\":\"\xff\"}", 9}, {"{\"a\":1", 6}, {"[1]", 3}, {"{}", SIZE_MAX},
+    };
+    memset(text, ' ', sizeof text);
+    memcpy(text, "{}", 2);
+    *extra = (struct tidings_text){text, TIDINGS_EXTRA_MAX};
+    assert_fine(*op);
+    extra->n++;
+    assert_refused(*op, "extra");
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        *extra = bad[i];
+        assert_refused(*op, "extra");
+    }
+    *extra = (struct tidings_text){"{\"a\":1}", 7};
+    assert_fine(*op);
+}

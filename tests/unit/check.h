@@ -34,5 +34,7 @@ void assert_refused(struct tidings_op op, const char *expected);
 /* The id, and the page, at and past their limits; in the end all is fine. */
 void assert_id(const struct tidings_op *op, uint64_t *id, const char *field);
 void assert_page(const struct tidings_op *op, struct tidings_page *page);
+/* Own data likewise. */
+void assert_extra(const struct tidings_op *op, struct tidings_text *extra);
 
 #endif

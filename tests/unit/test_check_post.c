@@ -56,6 +56,20 @@ static void bodies_are_up_to_64_kib(void **state)
     }
 }
 
+static void own_data_is_a_json_object(void **state)
+{
+    (void)state;
+    struct tidings_op op = good(TIDINGS_OP_PUBLISH);
+    assert_extra(&op, &op.u.publish.extra);
+    op.u.publish.extra = (struct tidings_text){NULL, 2};
+    assert_refused(op, "extra");
+    op = good(TIDINGS_OP_EDIT);
+    op.u.edit.title = op.u.edit.body = (struct tidings_text){NULL, 0};
+    assert_extra(&op, &op.u.edit.extra);
+    op.u.edit.extra = (struct tidings_text){NULL, 0};
+    assert_refused(op, "title");
+}
+
 static void a_post_has_a_kind(void **state)
 {
     (void)state;
@@ -89,6 +103,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(titles_are_1_to_200_characters, check_begin),
         cmocka_unit_test_setup(bodies_are_up_to_64_kib, check_begin),
+        cmocka_unit_test_setup(own_data_is_a_json_object, check_begin),
         cmocka_unit_test_setup(a_post_has_a_kind, check_begin),
         cmocka_unit_test_setup(an_edit_may_change_either_but_not_neither, check_begin),
     };

@@ -28,6 +28,8 @@ static void profiles_are_checked(void **state)
     assert_refused(op, "avatar");
     op.u.profile.avatar = text_of("");
     assert_fine(op); /* that removes it */
+    op.u.profile.avatar = (struct tidings_text){NULL, 0};
+    assert_extra(&op, &op.u.profile.extra); /* it is enough by itself */
 }
 
 int main(void)

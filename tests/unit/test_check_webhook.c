@@ -30,6 +30,13 @@ static void webhooks_are_checked(void **state)
     assert_refused(op, "secret");
     op.u.webhook.secret = repeat("x", 16);
     assert_fine(op);
+    op.u.webhook.events = UINT64_C(1) << TIDINGS_EVENT_PREFERENCES_CHANGED;
+    assert_fine(op);
+    op.u.webhook.events = UINT64_C(1) << TIDINGS_EVENT_WEBHOOK_CHANGED; /* never kept */
+    assert_refused(op, "events");
+    op.u.webhook.events = 1;
+    assert_refused(op, "events");
+    op.u.webhook.events = 0;
     op.u.webhook.url = repeat("x", 2049);
     assert_refused(op, "url");
     op.u.webhook.url = (struct tidings_text){NULL, 0};

@@ -7,6 +7,7 @@
 #include "push/address.h"
 #include "push/message.h"
 #include "push/rules.h"
+#include "push/secret.h"
 #include "unit/test.h"
 
 /* ---- Addresses ------------------------------------------------------------------------------ */
@@ -438,7 +439,7 @@ static void a_body_has_all_of_the_event(void **state)
                                         .post_id = 2};
     struct buf body;
     buf_init(&body, 4096);
-    message_body(&event, "story:2", 7, &body);
+    message_body(&event, true, 7, &body);
     buf_char(&body, '\0');
     assert_false(body.failed);
     assert_string_equal(body.data,
@@ -446,6 +447,88 @@ static void a_body_has_all_of_the_event(void **state)
                         "\"tag\":\"story:2\",\"happened_at\":1700000000123,\"story_id\":2,"
                         "\"scene_id\":3,\"author_id\":4,\"attempt\":7}");
     buf_release(&body);
+}
+
+static void a_body_of_other_events_is_what_the_log_has(void **state)
+{
+    (void)state;
+    const struct tidings_event event = {.event_id = 5,
+                                        .type = TIDINGS_EVENT_VOTE_CREATED,
+                                        .happened_at = 1700000000123,
+                                        .actor_user_id = 6,
+                                        .target_id = 3,
+                                        .author_id = 4,
+                                        .delta = -1,
+                                        .post_id = 2,
+                                        .reaction = TIDINGS_DOWNVOTE};
+    struct buf body;
+    buf_init(&body, 4096);
+    message_body(&event, false, 1, &body);
+    buf_char(&body, '\0');
+    assert_string_equal(
+        body.data, "{\"event_id\":5,\"type\":\"ReactionCreated\",\"happened_at\":1700000000123,"
+                   "\"actor_user_id\":6,\"target_type\":\"comment\",\"target_id\":3,"
+                   "\"action\":\"react\",\"delta\":-1,\"author_id\":4,\"post_id\":2,"
+                   "\"reaction\":\"downvote\",\"tag\":null,\"attempt\":1}");
+    buf_release(&body);
+}
+
+/* ---- Secrets -------------------------------------------------------------------------------- */
+
+/* The example of the specification. */
+static void the_standard_signature_is_that_of_its_specification(void **state)
+{
+    (void)state;
+    struct buf body;
+    char signature[SIGNATURE_MAX];
+    buf_init(&body, 4096);
+    buf_text(&body, "{\"test\": 2432232314}");
+    const char *secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+               *id = "msg_p5jXN8AQM9LWM0D4loKWxJek";
+    assert_true(message_sign_standard(secret, NULL, id, 1614265330, &body, signature));
+    assert_string_equal(signature, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    assert_true(message_sign_standard("a plain secret of before", secret, id, 1614265330, &body,
+                                      signature));
+    assert_string_equal(strchr(signature, ' '), " v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    assert_int_equal(strlen(signature), SIGNATURE_MAX - 1);
+    buf_release(&body);
+}
+
+static void a_secret_with_the_prefix_must_be_one(void **state)
+{
+    (void)state;
+    static const char base64[] =
+        "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDEyMw==";
+    const struct {
+        size_t n; /* of the base64 */
+        const char *end;
+        bool fine;
+    } rows[] = {
+        {32, "", true},                           /* 24 bytes */
+        {28, "", false},                          /* 21 */
+        {84, "", true},                           /* 63 */
+        {88, "", true},                           /* 64, padded */
+        {86, "", false},                          /* without the padding */
+        {32, "Mg==", true},  {32, "Mh==", false}, /* bits left over */
+        {32, "M===", false}, {32, "Mg=", false},
+        {28, "+/+/", true},  {28, "-_-_", false},     /* base64url */
+        {28, "MDE ", false}, {84, "MDEyMTIz", false}, /* 69 */
+        {0, "", false},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char secret[128];
+        uint8_t key[SECRET_KEY_MAX];
+        int n =
+            snprintf(secret, sizeof secret, "whsec_%.*s%s", (int)rows[i].n, base64, rows[i].end);
+        assert_int_equal(!secret_check(secret, (size_t)n), rows[i].fine);
+        size_t length = secret_key(secret, (size_t)n, key);
+        assert_true(rows[i].fine == (length < (size_t)n));
+        assert_true(rows[i].fine || !memcmp(key, secret, length));
+        if (rows[i].n == 84 && rows[i].fine)
+            assert_memory_equal(key, "012345678901", 12);
+    }
+    assert_null(secret_check("a plain secret, -_ and all", 26));
+    assert_null(secret_check("whsec", 5));
 }
 
 static void waiting_doubles_up_to_the_most_and_is_never_the_same(void **state)
@@ -488,26 +571,26 @@ static void an_event_is_given_up_after_failing_for_long_enough(void **state)
     (void)state;
     enum { HOUR = 3600000, DAY = 24 * HOUR };
     const struct {
-        int64_t happened, failing, now;
+        int64_t age, failing;
         uint64_t give_up, kept;
         bool hopeless;
     } rows[] = {
-        {1000, 1000, 1000 + 72 * HOUR - 1, 72 * HOUR, 14 * DAY, false},
-        {1000, 1000, 1000 + 72 * HOUR, 72 * HOUR, 14 * DAY, true},
+        {72 * HOUR - 1, 72 * HOUR - 1, 72 * HOUR, 14 * DAY, false},
+        {72 * HOUR, 72 * HOUR, 72 * HOUR, 14 * DAY, true},
         /* The receiver has failed for long, but not with this one. */
-        {1000 + 71 * HOUR, 1000, 1000 + 80 * HOUR, 72 * HOUR, 14 * DAY, false},
-        {1000 + 71 * HOUR, 1000, 1000 + 143 * HOUR, 72 * HOUR, 14 * DAY, true},
+        {9 * HOUR, 80 * HOUR, 72 * HOUR, 14 * DAY, false},
+        {72 * HOUR, 143 * HOUR, 72 * HOUR, 14 * DAY, true},
         /* It is old, but was not tried until now. */
-        {1000, 1000 + 100 * HOUR, 1000 + 101 * HOUR, 72 * HOUR, 14 * DAY, false},
-        {1000, 1000 + 100 * HOUR, 1000 + 172 * HOUR, 72 * HOUR, 14 * DAY, true},
-        {1000, 1000 + 13 * DAY, 1000 + 14 * DAY, 72 * HOUR, 14 * DAY, true}, /* gone from the log */
-        {1000, 1000, 1000, 0, 14 * DAY, true},
-        {5000, 1000, 4000, 0, 14 * DAY, false}, /* by a clock that was set back */
+        {101 * HOUR, HOUR, 72 * HOUR, 14 * DAY, false},
+        {172 * HOUR, 72 * HOUR, 72 * HOUR, 14 * DAY, true},
+        {14 * DAY, DAY, 72 * HOUR, 14 * DAY, true}, /* gone from the log */
+        {0, 0, 0, 14 * DAY, true},
+        {-1000, 3000, 0, 14 * DAY, false}, /* by a clock that was set back */
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++)
-        assert_int_equal(message_is_hopeless(rows[i].happened, rows[i].failing, rows[i].now,
-                                             rows[i].give_up, rows[i].kept),
-                         rows[i].hopeless);
+        assert_int_equal(
+            message_is_hopeless(rows[i].age, rows[i].failing, rows[i].give_up, rows[i].kept),
+            rows[i].hopeless);
 }
 
 int main(void)
@@ -524,6 +607,9 @@ int main(void)
         cmocka_unit_test(only_what_subscribers_are_told_has_a_tag),
         cmocka_unit_test(a_body_is_signed_with_its_time),
         cmocka_unit_test(a_body_has_all_of_the_event),
+        cmocka_unit_test(a_body_of_other_events_is_what_the_log_has),
+        cmocka_unit_test(the_standard_signature_is_that_of_its_specification),
+        cmocka_unit_test(a_secret_with_the_prefix_must_be_one),
         cmocka_unit_test(an_event_is_given_up_after_failing_for_long_enough),
         cmocka_unit_test(waiting_doubles_up_to_the_most_and_is_never_the_same),
     };

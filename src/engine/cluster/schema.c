@@ -27,14 +27,16 @@ static const struct step steps[] = {
      ", followers BIGINT NOT NULL, posts BIGINT NOT NULL, likes_received BIGINT NOT NULL"
      ", favs_received BIGINT NOT NULL, PRIMARY KEY (user_id)" END ";"
      "CREATE TABLE IF NOT EXISTS profile (user_id " ID
-     ", name TEXT NOT NULL, avatar TEXT NOT NULL, PRIMARY KEY (user_id)" END ";"
+     ", name TEXT NOT NULL, avatar TEXT NOT NULL, extra TEXT NOT NULL, PRIMARY KEY (user_id)" END
+     ";"
      "CREATE TABLE IF NOT EXISTS author (author_id " ID ", posts INT UNSIGNED NOT NULL"
      ", deleted INT UNSIGNED NOT NULL, last_id " ID ", PRIMARY KEY (author_id)" END ";"
      "CREATE TABLE IF NOT EXISTS story (story_id " ID ", scenes INT UNSIGNED NOT NULL"
      ", deleted INT UNSIGNED NOT NULL, last_id " ID ", PRIMARY KEY (story_id)" END ";"
      "CREATE TABLE IF NOT EXISTS post (post_id " ID ", author_id " ID
      ", number INT UNSIGNED NOT NULL, kind TINYINT UNSIGNED NOT NULL, edited " ID ", removed " ID
-     ", position " ID ", title TEXT NOT NULL, excerpt TEXT NOT NULL, PRIMARY KEY (post_id)"
+     ", position " ID
+     ", title TEXT NOT NULL, excerpt TEXT NOT NULL, extra TEXT NOT NULL, PRIMARY KEY (post_id)"
      ", UNIQUE KEY by_author (author_id, number)" END ";"
      "CREATE TABLE IF NOT EXISTS post_body (post_id " ID
      ", body MEDIUMTEXT NOT NULL, PRIMARY KEY (post_id)" END ";"

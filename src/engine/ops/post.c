@@ -51,6 +51,7 @@ enum tidings_err change_publish(struct view *view, struct reply *reply)
         .author = author,
         .seq = view_head(view, REALM_POSTS, author)->n_posts,
         .title = bytes_of(op->u.publish.title),
+        .extra = bytes_of(op->u.publish.extra),
     };
     /* The numbers are used up long before the disk is, but an overrun must not wrap. */
     if (post.seq >= SPAN_OPEN - READMAP_POSTS)
@@ -83,6 +84,7 @@ static enum tidings_err load_for_change(struct view *view, struct reply *reply, 
         return refuse_deleted(view, reply, post->title);
     post->title = view_keep(view, post->title);
     post->excerpt = view_keep(view, post->excerpt);
+    post->extra = view_keep(view, post->extra);
     return TIDINGS_OK;
 }
 
@@ -90,6 +92,7 @@ enum tidings_err change_edit(struct view *view, struct reply *reply)
 {
     uint64_t id = reply->op->u.edit.post_id;
     struct tidings_text title = reply->op->u.edit.title, body = reply->op->u.edit.body;
+    struct tidings_text extra = reply->op->u.edit.extra;
     struct post_record post;
     enum tidings_err err = load_for_change(view, reply, id, &post);
     if (err)
@@ -99,12 +102,15 @@ enum tidings_err change_edit(struct view *view, struct reply *reply)
 
     bool new_title = title.p && !bytes_same(post.title, bytes_of(title));
     bool new_body = body.p && !bytes_same(view->rows->get_body(view, id), bytes_of(body));
-    if (!new_title && !new_body)
+    bool new_extra = extra.p && !bytes_same(post.extra, bytes_of(extra));
+    if (!new_title && !new_body && !new_extra)
         return TIDINGS_OK;
     if (new_title)
         post.title = bytes_of(title);
     if (new_body)
         post.excerpt = put_body(view, id, body);
+    if (new_extra)
+        post.extra = bytes_of(extra);
     post.edited = view->stamp;
     view->rows->put_post(view, id, &post);
     view_event(view, TIDINGS_EVENT_POST_EDITED, post.author, id, post.author, 0);
@@ -124,7 +130,7 @@ enum tidings_err change_delete(struct view *view, struct reply *reply)
     bool story = post.kind == TIDINGS_STORY;
     post.deleted = true;
     post.removed = view->stamp;
-    post.excerpt = (struct bytes){NULL, 0};
+    post.excerpt = post.extra = (struct bytes){NULL, 0};
     view->rows->put_post(view, id, &post);
     view->rows->put_body(view, id, (struct bytes){NULL, 0});
     view->rows->add_deletion(view, REALM_POSTS, post.author, post.seq);
@@ -159,6 +165,7 @@ enum tidings_err answer_publish(struct view *view, struct reply *reply)
     post->kind = op->u.publish.kind;
     post->title = view_text(view, reply->arena, bytes_of(op->u.publish.title));
     post->body = view_text(view, reply->arena, bytes_of(op->u.publish.body));
+    post->extra = view_text(view, reply->arena, bytes_of(op->u.publish.extra));
     post->created_at = id_time_ms(post->id);
     view_profile(view, post->author_id, reply->arena, &post->author_name, NULL);
     fill_counts(view, reply, post);
@@ -174,6 +181,7 @@ static void fill_post(struct view *view, struct reply *reply, uint64_t id,
         .kind = post->kind,
         .title = view_text(view, reply->arena, post->title),
         .body = view_text(view, reply->arena, view->rows->get_body(view, id)),
+        .extra = view_text(view, reply->arena, post->extra),
         .created_at = id_time_ms(id),
         .edited_at = post->edited ? id_time_ms(post->edited) : 0,
     };

@@ -19,7 +19,8 @@ enum tidings_err change_profile_set(struct view *view, struct reply *reply)
         return TIDINGS_OK;
     bool new_name = choose(&profile.name, reply->op->u.profile.name);
     bool new_avatar = choose(&profile.avatar, reply->op->u.profile.avatar);
-    if (!new_name && !new_avatar)
+    bool new_extra = choose(&profile.extra, reply->op->u.profile.extra);
+    if (!new_name && !new_avatar && !new_extra)
         return TIDINGS_OK;
     view->rows->put_profile(view, user, &profile);
     view_event(view, TIDINGS_EVENT_PROFILE_CHANGED, user, user, 0, 0);
@@ -28,9 +29,13 @@ enum tidings_err change_profile_set(struct view *view, struct reply *reply)
 
 static struct tidings_profile profile_of(struct view *view, struct reply *reply, uint64_t user)
 {
-    struct tidings_profile profile = {.user_id = user};
-    view_profile(view, user, reply->arena, &profile.name, &profile.avatar);
-    return profile;
+    struct profile_record stored = view->rows->get_profile(view, user);
+    return (struct tidings_profile){
+        .user_id = user,
+        .name = view_text(view, reply->arena, stored.name),
+        .avatar = view_text(view, reply->arena, stored.avatar),
+        .extra = view_text(view, reply->arena, stored.extra),
+    };
 }
 
 enum tidings_err answer_profile_set(struct view *view, struct reply *reply)

@@ -1,17 +1,67 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Webhooks: who is to be told of tagged events, and how far telling has come. Whoever delivers reads
+ * Webhooks: who is to be told of which events, and how far telling has come. Whoever delivers reads
  * the events and reports here; nothing of this file calls anybody.
  *
  * A report counts only for the generation that it was made for, so one that comes late never undoes
  * what an admin has changed meanwhile. An event that is removed before a webhook was
  * told of it is given up in the same step, so what is lost is counted exactly.
  */
+#include <string.h>
+
 #include "domain/ids.h"
 #include "domain/permit.h"
 #include "engine/ops/halves.h"
 
 /* ---- By admins ------------------------------------------------------------------------------ */
+
+/* How long calls are signed with the secret of before, too; and how far a change looks for what waits. */
+#define OLD_SECRET_MS (INT64_C(24) * 60 * 60 * 1000)
+enum { EVENTS_A_PAGE = 64, EVENTS_LOOKED_AT = 16384 };
+
+/* By elapsed time; 0: it signs no more, or there is none. */
+static int64_t old_secret_ms(const struct view *view, const struct webhook_record *record)
+{
+    int64_t left = (int64_t)record->rotated + OLD_SECRET_MS - view->elapsed_ms;
+    return record->old_secret.n && left > 0 ? left : 0;
+}
+
+static void forget_old_secret(const struct view *view, struct webhook_record *record)
+{
+    if (old_secret_ms(view, record))
+        return;
+    record->old_secret = (struct bytes){NULL, 0};
+    record->rotated = 0;
+}
+
+static void set_secret(const struct view *view, struct bytes secret, bool known,
+                       struct webhook_record *record)
+{
+    bool same = secret.n == record->secret.n && !memcmp(secret.p, record->secret.p, secret.n);
+    if (known && !same) {
+        record->old_secret = record->secret;
+        record->rotated = (uint64_t)view->elapsed_ms;
+    }
+    record->secret = secret;
+}
+
+/*
+ * Whoever delivers goes past what is not wanted and says so now and then. Before other events are wanted the same is done
+ * here, so that these are told from now on, not from wherever the position happened to stand.
+ */
+static void pass_by(struct view *view, struct webhook_record *record)
+{
+    struct tidings_event events[EVENTS_A_PAGE];
+    size_t n = EVENTS_A_PAGE;
+    for (size_t seen = 0; n == EVENTS_A_PAGE && seen < EVENTS_LOOKED_AT; seen += n) {
+        n = view->rows->get_events(view, record->position, EVENTS_A_PAGE, events);
+        for (size_t i = 0; i < n; i++) {
+            if (tidings_webhook_wants(record->events, &events[i]))
+                return;
+            record->position = events[i].event_id;
+        }
+    }
+}
 
 /* A fresh start: the next event is tried at once and has all the time again. */
 static void start_anew(struct view *view, struct webhook_record *record)
@@ -22,9 +72,9 @@ static void start_anew(struct view *view, struct webhook_record *record)
     record->failing_since = 0;
 }
 
-static void save(struct view *view, const struct tidings_op *op,
-                 const struct webhook_record *record)
+static void save(struct view *view, const struct tidings_op *op, struct webhook_record *record)
 {
+    forget_old_secret(view, record);
     view->rows->put_webhook(view, op->u.webhook.name, record);
     view_event(view, TIDINGS_EVENT_WEBHOOK_CHANGED, op->user_id, 0, 0, 0);
 }
@@ -48,11 +98,16 @@ enum tidings_err change_webhook_set(struct view *view, struct reply *reply)
     if (!known) {
         record.created = view->stamp;
         record.position = view->rows->newest_position(view);
+    } else if (record.events != op->u.webhook.events) {
+        pass_by(view, &record);
     }
+    if (view_failed(view))
+        return TIDINGS_OK;
     record.url = bytes_of(op->u.webhook.url);
     if (op->u.webhook.secret.p)
-        record.secret = bytes_of(op->u.webhook.secret);
+        set_secret(view, bytes_of(op->u.webhook.secret), known, &record);
     record.disabled = op->u.webhook.disabled;
+    record.events = op->u.webhook.events;
     start_anew(view, &record);
     save(view, op, &record);
     return TIDINGS_OK;
@@ -101,7 +156,8 @@ static void take_report(struct view *view, const struct tidings_op *op,
     uint64_t position = op->u.webhook_report.position;
     if (position > record->position) {
         /* Whoever delivers went past these without seeing them. Only after a long stop are there any. */
-        uint64_t unseen = view->rows->count_old_events(view, record->position, position);
+        uint64_t unseen =
+            view->rows->count_old_events(view, record->position, position, record->events);
         uint64_t told = op->u.webhook_report.delivered + op->u.webhook_report.dead;
         /* One of them may be the event that the report is about. */
         give_up(record, op->u.webhook_report.dead + (unseen > told ? unseen - told : 0));
@@ -133,21 +189,19 @@ enum tidings_err change_webhook_report(struct view *view, struct reply *reply)
         return TIDINGS_INVALID;
     }
     take_report(view, op, &record);
+    forget_old_secret(view, &record);
     view->rows->put_webhook(view, op->u.webhook_report.name, &record);
     return TIDINGS_OK;
 }
 
 void webhook_forget_event(struct view *view, uint64_t position, const struct tidings_event *event)
 {
-    char tag[TIDINGS_TAG_MAX];
     struct webhook_row *rows;
-    if (!tidings_event_tag(event, tag))
-        return;
     size_t n = view->rows->get_webhooks(view, &rows);
     for (size_t i = 0; i < n; i++) {
         struct webhook_record *record = &rows[i].record;
         struct tidings_text name = {(const char *)rows[i].name.p, rows[i].name.n};
-        if (record->position >= position)
+        if (record->position >= position || !tidings_webhook_wants(record->events, event))
             continue;
         give_up(record, 1);
         record->position = position;
@@ -185,6 +239,7 @@ static void fill(struct view *view, struct arena *arena, struct bytes name,
         .failed = record->failed,
         .dead = record->dead,
         .last_error = view_text(view, arena, record->last_error),
+        .events = record->events,
         .created_at = id_time_ms(record->created),
     };
 }
@@ -215,6 +270,9 @@ enum tidings_err answer_webhooks(struct view *view, struct reply *reply)
     for (size_t i = 0; rows && i < n; i++) {
         fill(view, reply->arena, found[i].name, &found[i].record, &rows[i]);
         rows[i].secret = view_text(view, reply->arena, found[i].record.secret);
+        rows[i].old_secret_ms = old_secret_ms(view, &found[i].record);
+        if (rows[i].old_secret_ms)
+            rows[i].old_secret = view_text(view, reply->arena, found[i].record.old_secret);
     }
     reply->answer->u.webhooks.rows = rows;
     reply->answer->u.webhooks.n = n;

@@ -38,24 +38,39 @@ bool user_decode(struct bytes from, struct user_record *user)
 
 /* ---- A profile ------------------------------------------------------------------------------ */
 
+/* What one's own data is, behind everything else: rows of before have none, and no flag. */
+static struct bytes read_extra(struct decoder *r, bool there)
+{
+    struct bytes extra = there ? read_block(r) : (struct bytes){NULL, 0};
+    if (there && !extra.n)
+        decoder_fail(r);
+    return extra;
+}
+
+enum { PROFILE_EXTRA = 1 };
+
 struct bytes profile_encode(const struct profile_record *profile, struct arena *arena)
 {
-    uint8_t *to = arena_alloc(arena, 1 + 2 * VARINT_MAX + profile->name.n + profile->avatar.n);
+    size_t texts = profile->name.n + profile->avatar.n + profile->extra.n;
+    uint8_t *to = arena_alloc(arena, 1 + 3 * VARINT_MAX + texts);
     if (!to)
         return (struct bytes){NULL, 0};
     size_t n = 0;
-    to[n++] = VERSION_1;
+    to[n++] = VERSION_1 | (profile->extra.n ? PROFILE_EXTRA : 0);
     n += put_block(to + n, profile->name);
     n += put_block(to + n, profile->avatar);
+    if (profile->extra.n)
+        n += put_block(to + n, profile->extra);
     return (struct bytes){to, n};
 }
 
 bool profile_decode(struct bytes from, struct profile_record *profile)
 {
     struct decoder r = decoder_of(from.p, from.n);
-    read_head(&r, 0);
+    uint8_t flags = read_head(&r, PROFILE_EXTRA);
     profile->name = read_block(&r);
     profile->avatar = read_block(&r);
+    profile->extra = read_extra(&r, flags & PROFILE_EXTRA);
     return read_end(&r);
 }
 
@@ -421,16 +436,18 @@ bool history_decode(struct bytes from, struct history_entry oldest, struct histo
 
 /* ---- A post --------------------------------------------------------------------------------- */
 
-enum { POST_DELETED = 1 };
+enum { POST_DELETED = 1, POST_EXTRA = 2 };
 
 struct bytes post_encode(const struct post_record *post, struct arena *arena)
 {
-    size_t most = 2 + ID_BYTES + 5 * VARINT_MAX + post->title.n + post->excerpt.n;
+    size_t texts = post->title.n + post->excerpt.n + post->extra.n;
+    size_t most = 2 + ID_BYTES + 6 * VARINT_MAX + texts;
     uint8_t *to = arena_alloc(arena, most);
     size_t n = 0;
     if (!to)
         return (struct bytes){NULL, 0};
-    to[n++] = VERSION_1 | (post->deleted ? POST_DELETED : 0);
+    to[n++] = (uint8_t)(VERSION_1 | (post->deleted ? POST_DELETED : 0) |
+                        (post->extra.n ? POST_EXTRA : 0));
     to[n++] = (uint8_t)post->kind;
     put_id(to + n, post->author);
     n += ID_BYTES;
@@ -439,13 +456,16 @@ struct bytes post_encode(const struct post_record *post, struct arena *arena)
     n += put_varint(to + n, post->removed);
     n += put_block(to + n, post->title);
     n += put_block(to + n, post->excerpt);
+    if (post->extra.n)
+        n += put_block(to + n, post->extra);
     return (struct bytes){to, n};
 }
 
 bool post_decode(struct bytes from, struct post_record *post)
 {
     struct decoder r = decoder_of(from.p, from.n);
-    post->deleted = read_head(&r, POST_DELETED) & POST_DELETED;
+    uint8_t flags = read_head(&r, POST_DELETED | POST_EXTRA);
+    post->deleted = flags & POST_DELETED;
     uint8_t kind = read_u8(&r);
     post->kind = (enum tidings_post_kind)kind;
     post->author = read_id(&r);
@@ -454,6 +474,7 @@ bool post_decode(struct bytes from, struct post_record *post)
     post->removed = read_varint(&r);
     post->title = read_block(&r);
     post->excerpt = read_block(&r);
+    post->extra = read_extra(&r, flags & POST_EXTRA);
     bool stamps = post->edited <= TIDINGS_ID_MAX && post->removed <= TIDINGS_ID_MAX;
     return stamps && read_end(&r) && kind >= TIDINGS_NOTE && kind <= TIDINGS_STORY &&
            is_stamp(post->author) && post->deleted == (post->removed != 0);
@@ -485,51 +506,6 @@ bool once_decode(struct bytes from, struct once_record *once)
     once->fingerprint = read_bytes(&r, ONCE_BYTES);
     once->answer = (struct bytes){r.at, decoder_left(&r)};
     return !r.bad && is_stamp(once->stamp);
-}
-
-/* ---- A webhook ------------------------------------------------------------------------------ */
-
-enum { WEBHOOK_DISABLED = 1 };
-
-struct bytes webhook_encode(const struct webhook_record *webhook, struct arena *arena)
-{
-    enum { NUMBERS = 1 + 2 * ID_BYTES + (9 + 3) * VARINT_MAX };
-    size_t texts = webhook->url.n + webhook->secret.n + webhook->last_error.n;
-    uint8_t *to = arena_alloc(arena, NUMBERS + texts);
-    if (!to)
-        return (struct bytes){NULL, 0};
-    size_t n = 0;
-    to[n++] = VERSION_1 | (webhook->disabled ? WEBHOOK_DISABLED : 0);
-    put_id(to + n, webhook->generation);
-    n += ID_BYTES;
-    put_id(to + n, webhook->created);
-    n += ID_BYTES;
-#define X(field) n += put_varint(to + n, webhook->field);
-    WEBHOOK_FIELDS(X)
-#undef X
-    n += put_block(to + n, webhook->url);
-    n += put_block(to + n, webhook->secret);
-    n += put_block(to + n, webhook->last_error);
-    return (struct bytes){to, n};
-}
-
-bool webhook_decode(struct bytes from, struct webhook_record *webhook)
-{
-    struct decoder r = decoder_of(from.p, from.n);
-    webhook->disabled = read_head(&r, WEBHOOK_DISABLED) & WEBHOOK_DISABLED;
-    webhook->generation = read_id(&r);
-    webhook->created = read_id(&r);
-#define X(field) webhook->field = read_varint(&r);
-    WEBHOOK_FIELDS(X)
-#undef X
-    webhook->url = read_block(&r);
-    webhook->secret = read_block(&r);
-    webhook->last_error = read_block(&r);
-    bool times = webhook->retry_at <= INT64_MAX && webhook->failing_since <= INT64_MAX &&
-                 webhook->waiting_since <= INT64_MAX;
-    return read_end(&r) && is_stamp(webhook->generation) && is_stamp(webhook->created) &&
-           is_stamp(webhook->position) && webhook->dead_from <= webhook->position &&
-           webhook->attempts <= UINT32_MAX && times;
 }
 
 /* ---- An event ------------------------------------------------------------------------------- */

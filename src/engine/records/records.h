@@ -48,6 +48,7 @@ bool user_decode(struct bytes from, struct user_record *user);
 struct profile_record {
     struct bytes name;
     struct bytes avatar;
+    struct bytes extra; /* empty: none */
 };
 
 struct bytes profile_encode(const struct profile_record *profile, struct arena *arena);
@@ -133,6 +134,7 @@ struct post_record {
     uint64_t removed; /* stamp of the deleting, or 0 */
     struct bytes title;
     struct bytes excerpt;
+    struct bytes extra; /* empty: none */
 };
 
 struct bytes post_encode(const struct post_record *post, struct arena *arena);
@@ -234,6 +236,9 @@ struct webhook_record {
     struct bytes url;
     struct bytes secret;
     struct bytes last_error;
+    uint64_t events;  /* bits; 0: what has a tag */
+    uint64_t rotated; /* elapsed ms when the old secret was replaced; 0 without one */
+    struct bytes old_secret;
 };
 
 struct bytes webhook_encode(const struct webhook_record *webhook, struct arena *arena);

@@ -123,13 +123,15 @@ class Receiver:
                 and call.headers["Content-Type"] == "application/json"
                 and call.headers["User-Agent"].startswith("Tidings")
                 and call.headers["Tidings-Event-Id"] == str(call.json["event_id"])
+                and call.headers["webhook-id"] == f"evt_{call.json['event_id']}"
+                and call.headers["webhook-timestamp"] == call.headers["Tidings-Timestamp"]
                 and "Expect" not in call.headers and "Authorization" not in call.headers)
 
     # ---- What came of it ----
 
     def scenes(self):
         with self.lock:
-            return [call.json["scene_id"] for call in self.taken]
+            return [call.json["scene_id"] for call in self.taken if "scene_id" in call.json]
 
     def wait_for(self, scenes, patience=60):
         """Every one of these arrives."""

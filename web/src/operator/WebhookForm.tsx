@@ -23,7 +23,7 @@ export function WebhookForm({ hook, close }: { hook: Webhook | null; close: () =
         try {
             await call("put", "/v1/admin/webhooks/{name}", {
                 path: { name: hook?.name ?? name.trim() },
-                body: { url: url.trim(), disabled, ...(secret ? { secret } : {}) },
+                body: { url: url.trim(), disabled, events: hook?.events ?? null, ...(secret ? { secret } : {}) },
                 admin: true,
             });
             say(t("hook.saved"));

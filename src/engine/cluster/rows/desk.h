@@ -26,6 +26,7 @@ struct question {
     struct list list;
     struct tidings_cursor after;
     uint64_t up_to;
+    uint64_t wanted; /* bits of event types */
     size_t most;
     bool answered;
     size_t n;
@@ -92,7 +93,8 @@ size_t cluster_get_list(struct view *view, const struct list *list, struct tidin
                         size_t most, struct place *places);
 size_t cluster_get_events(struct view *view, uint64_t after, size_t most,
                           struct tidings_event *events);
-uint64_t cluster_count_old_events(struct view *view, uint64_t after, uint64_t up_to);
+uint64_t cluster_count_old_events(struct view *view, uint64_t after, uint64_t up_to,
+                                  uint64_t wanted);
 /* The statement that answers it, and its answer. */
 void question_put(struct desk *desk, const struct question *question);
 void question_take(struct desk *desk, struct question *question);

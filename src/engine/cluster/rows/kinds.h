@@ -98,7 +98,7 @@ enum post_number {
     POST_REMOVED,
     POST_POSITION,
 };
-enum post_text { POST_TITLE, POST_EXCERPT };
+enum post_text { POST_TITLE, POST_EXCERPT, POST_OWN_DATA };
 enum scene_number {
     SCENE_STORY,
     SCENE_NUMBER,

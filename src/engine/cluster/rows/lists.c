@@ -126,12 +126,11 @@ static void take_event(struct sql *sql, struct question *question)
     };
 }
 
-/* Whether events of a type carry a tag follows from the type. */
+/* Whether a webhook wants an event follows from its type. */
 static void take_count(struct sql *sql, struct question *question)
 {
-    char tag[TIDINGS_TAG_MAX];
     struct tidings_event event = {.type = (enum tidings_event_type)sql_u64(sql, 0), .post_id = 1};
-    if (tidings_event_tag(&event, tag))
+    if (tidings_webhook_wants(question->wanted, &event))
         question->n += sql_u64(sql, 1);
 }
 
@@ -154,8 +153,8 @@ void question_take(struct desk *desk, struct question *question)
 static bool same(const struct question *a, const struct question *b)
 {
     return a->call == b->call && a->what == b->what && a->after.a == b->after.a &&
-           a->after.b == b->after.b && a->up_to == b->up_to && a->most == b->most &&
-           a->list.kind == b->list.kind && a->list.of == b->list.of &&
+           a->after.b == b->after.b && a->up_to == b->up_to && a->wanted == b->wanted &&
+           a->most == b->most && a->list.kind == b->list.kind && a->list.of == b->list.of &&
            a->list.reaction == b->list.reaction && a->list.target == b->list.target &&
            a->list.beyond == b->list.beyond;
 }
@@ -213,10 +212,13 @@ size_t cluster_get_events(struct view *view, uint64_t after, size_t most,
     return answer ? answer->n : 0;
 }
 
-uint64_t cluster_count_old_events(struct view *view, uint64_t after, uint64_t up_to)
+uint64_t cluster_count_old_events(struct view *view, uint64_t after, uint64_t up_to,
+                                  uint64_t wanted)
 {
-    const struct question *answer = ask(
-        view, (struct question){
-                  .what = ASKS_OLD_EVENTS, .after = {after, oldest_kept_ms(view)}, .up_to = up_to});
+    const struct question *answer =
+        ask(view, (struct question){.what = ASKS_OLD_EVENTS,
+                                    .after = {after, oldest_kept_ms(view)},
+                                    .up_to = up_to,
+                                    .wanted = wanted});
     return answer ? answer->n : 0;
 }

@@ -142,13 +142,14 @@ static void put_user(struct view *view, uint64_t user, const struct user_record 
 static struct profile_record get_profile(struct view *view, uint64_t user)
 {
     const struct value *row = desk_get(view, KIND_PROFILE, user, 0, 0);
-    return (struct profile_record){bytes_at(row, 0), bytes_at(row, 1)};
+    return (struct profile_record){bytes_at(row, 0), bytes_at(row, 1), bytes_at(row, 2)};
 }
 
 static void put_profile(struct view *view, uint64_t user, const struct profile_record *profile)
 {
-    struct value row = {.exists = true, .texts = {profile->name, profile->avatar}};
-    desk_put(view, KIND_PROFILE, user, 0, 0, profile->name.n || profile->avatar.n ? &row : NULL);
+    struct value row = {.exists = true, .texts = {profile->name, profile->avatar, profile->extra}};
+    bool any = profile->name.n || profile->avatar.n || profile->extra.n;
+    desk_put(view, KIND_PROFILE, user, 0, 0, any ? &row : NULL);
 }
 
 static struct shelf_record get_shelf(struct view *view, uint64_t user)
@@ -193,6 +194,7 @@ static bool get_post(struct view *view, uint64_t id, struct post_record *post)
         .removed = row->numbers[POST_REMOVED],
         .title = row->texts[POST_TITLE],
         .excerpt = row->texts[POST_EXCERPT],
+        .extra = row->texts[POST_OWN_DATA],
     };
     return true;
 }
@@ -212,7 +214,9 @@ static void put_post(struct view *view, uint64_t id, const struct post_record *p
                 [POST_REMOVED] = post->removed,
                 [POST_POSITION] = before ? before->numbers[POST_POSITION] : 0,
             },
-        .texts = {[POST_TITLE] = post->title, [POST_EXCERPT] = post->excerpt},
+        .texts = {[POST_TITLE] = post->title,
+                  [POST_EXCERPT] = post->excerpt,
+                  [POST_OWN_DATA] = post->extra},
     };
     desk_put(view, KIND_POST, id, 0, 0, &row);
 }

@@ -53,7 +53,7 @@ static struct profile_record get_profile(struct view *view, uint64_t user)
 static void put_profile(struct view *view, uint64_t user, const struct profile_record *profile)
 {
     struct key key = key_id(user);
-    if (profile->name.n || profile->avatar.n)
+    if (profile->name.n || profile->avatar.n || profile->extra.n)
         put_value(view, TABLE_PROFILE, &key, profile_encode(profile, view->scratch));
     else
         kv_del(txn_of(view), TABLE_PROFILE, &key);
@@ -204,14 +204,13 @@ static size_t get_events(struct view *view, uint64_t after, size_t most,
     return n;
 }
 
-static bool is_tagged(struct bytes value)
+static bool is_wanted(struct bytes value, uint64_t wanted)
 {
     struct tidings_event event;
-    char tag[TIDINGS_TAG_MAX];
-    return event_decode(value, &event) && tidings_event_tag(&event, tag);
+    return event_decode(value, &event) && tidings_webhook_wants(wanted, &event);
 }
 
-static uint64_t count_old_events(struct view *view, uint64_t after, uint64_t up_to)
+static uint64_t count_old_events(struct view *view, uint64_t after, uint64_t up_to, uint64_t wanted)
 {
     struct key from = key_id(after + 1);
     uint64_t limit = event_oldest_kept(view), n = 0;
@@ -221,7 +220,7 @@ static uint64_t count_old_events(struct view *view, uint64_t after, uint64_t up_
     bool found = kv_seek(txn_of(view), TABLE_EVENT, &from, &key, &value);
     for (; found && key.n == ID_BYTES && get_id(key.p) < limit && get_id(key.p) <= up_to;
          found = kv_next(txn_of(view), TABLE_EVENT, &key, &value))
-        n += is_tagged(value);
+        n += is_wanted(value, wanted);
     return n;
 }
 

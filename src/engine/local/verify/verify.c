@@ -20,6 +20,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+#include "domain/json.h"
 #include "engine/local/local.h"
 #include "engine/local/memory/recent.h"
 #include "engine/local/verify/verify.h"
@@ -316,6 +317,12 @@ static void check_follower(struct check *check, struct bytes key, struct bytes v
     verify_mend_delete(check, TABLE_FOLLOWER, &row);
 }
 
+/* It goes into answers as it is. */
+static bool is_own_data(struct bytes extra)
+{
+    return !extra.n || json_holds_object((const char *)extra.p, extra.n);
+}
+
 static void check_post(struct check *check, struct bytes key, struct bytes value)
 {
     struct post_record post;
@@ -331,6 +338,8 @@ static void check_post(struct check *check, struct bytes key, struct bytes value
         verify_differ(check, "%" PRIu64 " is deleted in one place only", id);
     if (id > local_of(check->view)->last_id || post.removed > local_of(check->view)->last_id)
         verify_differ(check, "%" PRIu64 " is newer than the newest id", id);
+    if (!is_own_data(post.extra) || (post.deleted && post.extra.n))
+        verify_differ(check, "%" PRIu64 " has own data that it cannot have", id);
 }
 
 static void check_list(struct check *check, struct bytes key, struct bytes value)
@@ -375,6 +384,8 @@ static void check_profile(struct check *check, struct bytes key, struct bytes va
     struct profile_record profile;
     if (key.n != ID_BYTES || !profile_decode(value, &profile))
         verify_differ(check, "a profile cannot be decoded");
+    else if (!is_own_data(profile.extra))
+        verify_differ(check, "%" PRIu64 " has own data that it cannot have", get_id(key.p));
 }
 
 static void check_once(struct check *check, struct bytes key, struct bytes value)
