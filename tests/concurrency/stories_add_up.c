@@ -42,7 +42,10 @@ static void tell_of_scene(struct tale *tale, const struct tidings_event *event)
         tale->room = tale->room * 2 + 256;
         tale->scenes = realloc(tale->scenes, tale->room * sizeof *tale->scenes);
     }
+    /* Behind those with smaller ids: commits are not in their order on every engine. */
     scene = &tale->scenes[tale->n_scenes++];
+    for (; scene > tale->scenes && scene[-1].id > event->target_id; scene--)
+        scene[0] = scene[-1];
     memset(scene, 0, sizeof *scene);
     scene->id = event->target_id;
     scene->story_id = event->post_id;
