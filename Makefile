@@ -5,7 +5,7 @@
 #   SEED=n STATES=n                for `make powerloss`
 #   SEED=n ROUNDS=n                for `make crash`
 #   SEED=n RUNS=n                  for `make moments`
-#   MINUTES=n                      for `make fuzz`
+#   MINUTES=n                      for `make fuzz` and `make soak`
 #   QUICK=1                        for `make bench` and `make bench-streams`
 #   BINARIES="before=PATH ..."     for `make bench-streams`
 
@@ -15,7 +15,7 @@ OPS ?= 1000000
 STATES ?= 1000
 ROUNDS ?= 200
 RUNS ?= 50
-MINUTES ?= 5
+MINUTES ?=
 QUICK ?=
 BINARIES ?=
 # Where scripts/setup puts Node if there is none.
@@ -24,7 +24,7 @@ BUILD := build$(if $(SAN),-$(SAN))
 # The sanitizers need clang's interceptors to be the program's first library.
 OPTIONS := $(if $(SAN),-Db_sanitize=$(SAN) -Db_lundef=false)
 
-.PHONY: help setup tools everything build run test lint fmt model moments crash powerloss faults fuzz clients bench bench-streams screenshots deb test-deb clean
+.PHONY: help setup tools everything build run test lint fmt model moments crash powerloss faults fuzz soak clients bench bench-streams screenshots deb test-deb clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -78,7 +78,12 @@ faults: everything
 
 ## make fuzz       the decoders and the API, from another seed each time: MINUTES=5 for each
 fuzz: everything
-	@FUZZ_SEED=0 FUZZ_SECONDS=$$(($(MINUTES) * 60)) tests/fuzz/run
+	@FUZZ_SEED=0 FUZZ_SECONDS=$$(($(or $(MINUTES),5) * 60)) tests/fuzz/run
+
+## make soak       mixed traffic while the clock runs: memory, log, images and data file must stop growing: MINUTES=60
+soak: everything
+	@TIDINGS_BIN=$(BUILD)/tidings SOAK_CLOCK=$(BUILD)/tests/libsoak_clock.so tests/support/in-venv tests/soak/soak.py \
+		--minutes $(or $(MINUTES),60) --out $(BUILD)/soak
 
 ## make powerloss  what is left when the power fails, at many moments: SEED=1 STATES=1000
 powerloss: everything

@@ -39,28 +39,47 @@ def scale(values, log, low, high):
     return lambda v: low + v / top * (high - low), [i * step for i in range(int(top / step) + 1)]
 
 
+def axes(x_title, y_title, x, y):
+    """Both of them, each as scale() gives it."""
+    parts = []
+    (to_x, x_ticks), (to_y, y_ticks) = x, y
+    for tick in y_ticks:
+        at = to_y(tick)
+        parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}" stroke="#e5e7eb"/>'
+                     f'<text x="{LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{number(tick)}</text>')
+    for tick in x_ticks:
+        parts.append(f'<text x="{to_x(tick):.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{number(tick)}</text>')
+    parts.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 12}" text-anchor="middle">{escape(x_title)}</text>'
+                 f'<text transform="rotate(-90 16 {HEIGHT / 2})" x="16" y="{HEIGHT / 2}" text-anchor="middle">'
+                 f"{escape(y_title)}</text>")
+    return parts
+
+
 def lines(title, x_title, y_title, series, log_x=True, log_y=True):
     """series: {name: [(x, y), ...]}"""
     xs = [x for points in series.values() for x, _ in points]
     ys = [y for points in series.values() for _, y in points]
     to_x, x_ticks = scale(xs, log_x, LEFT, WIDTH - RIGHT)
     to_y, y_ticks = scale(ys, log_y, HEIGHT - BOTTOM, TOP)
-    parts = []
-    for tick in y_ticks:
-        y = to_y(tick)
-        parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#e5e7eb"/>'
-                     f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{number(tick)}</text>')
-    for tick in x_ticks:
-        parts.append(f'<text x="{to_x(tick):.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{number(tick)}</text>')
-    parts.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 12}" text-anchor="middle">{escape(x_title)}</text>'
-                 f'<text transform="rotate(-90 16 {HEIGHT / 2})" x="16" y="{HEIGHT / 2}" text-anchor="middle">'
-                 f"{escape(y_title)}</text>")
+    parts = axes(x_title, y_title, (to_x, x_ticks), (to_y, y_ticks))
     for index, (name, points) in enumerate(series.items()):
         shade = colour(name, index)
         path = " ".join(f"{to_x(x):.1f},{to_y(y):.1f}" for x, y in points)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{shade}" stroke-width="2"/>')
         parts += [f'<circle cx="{to_x(x):.1f}" cy="{to_y(y):.1f}" r="3" fill="{shade}"/>' for x, y in points]
         parts.append(f'<text x="{WIDTH - RIGHT + 10}" y="{to_y(points[-1][1]) + 4:.1f}" fill="{shade}">{escape(name)}</text>')
+    return page(title, parts)
+
+
+def curves(title, x_title, y_title, series):
+    """Many points a line, and both scales from zero; the names in a corner, since lines end where they like."""
+    to_x, x_ticks = scale([x for points in series.values() for x, _ in points], False, LEFT, WIDTH - RIGHT)
+    to_y, y_ticks = scale([y for points in series.values() for _, y in points], False, HEIGHT - BOTTOM, TOP)
+    parts = axes(x_title, y_title, (to_x, x_ticks), (to_y, y_ticks))
+    for index, (name, points) in enumerate(series.items()):
+        path = " ".join(f"{to_x(x):.1f},{to_y(y):.1f}" for x, y in points)
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour(name, index)}" stroke-width="1.5"/>')
+        parts.append(f'<text x="{WIDTH - RIGHT + 10}" y="{TOP + 14 + index * 18}" fill="{colour(name, index)}">{escape(name)}</text>')
     return page(title, parts)
 
 
