@@ -336,7 +336,5 @@ uint64_t tie_mark_below(struct view *view, struct tie *tie, uint32_t bound)
         marked += (uint64_t)__builtin_popcountll(unread);
         bound = first;
     }
-    if (marked)
-        tie_save(view, tie);
     return marked;
 }

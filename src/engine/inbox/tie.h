@@ -134,8 +134,7 @@ uint32_t tie_search(struct view *view, struct tie *tie, enum scope scope,
 /* Accounts for the author's latest deletions. Before any other change. */
 void tie_settle(struct view *view, struct tie *tie);
 
-/* Marks everything unread with a number below `bound`, and saves the pair if there was any; how
- * many. */
+/* Marks everything unread with a number below `bound`; how many. If there was any, the pair is to be saved. */
 uint64_t tie_mark_below(struct view *view, struct tie *tie, uint32_t bound);
 
 /* Writes the pair, or removes it if it says nothing any more. */

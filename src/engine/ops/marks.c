@@ -70,7 +70,7 @@ enum tidings_err marks_up_to(struct view *view, struct reply *reply, enum realm 
 {
     const struct tidings_op *op = reply->op;
     struct tie one, *ties = &one;
-    size_t n = 1;
+    size_t n = 1, n_marked = 0;
     /* Moments come from answers, and none of those knows of anything newer than this. */
     if (!view->rows->has_been(view, &op->u.mark.up_to)) {
         reply->answer->field = "up_to";
@@ -82,7 +82,15 @@ enum tidings_err marks_up_to(struct view *view, struct reply *reply, enum realm 
     } else {
         n = tie_settle_all(view, realm, op->user_id, &ties);
     }
-    for (size_t i = 0; i < n; i++)
-        *changed += mark_tie(view, op, &ties[i]);
+    struct tie **marked = view_array(view, view->scratch, n, sizeof *marked);
+    for (size_t i = 0; marked && i < n; i++) {
+        uint64_t more = mark_tie(view, op, &ties[i]);
+        if (more)
+            marked[n_marked++] = &ties[i];
+        *changed += more;
+    }
+    /* All read maps, then all pairs: each row is next to the one before, where it is found at once. */
+    for (size_t i = 0; i < n_marked; i++)
+        tie_save(view, marked[i]);
     return TIDINGS_OK;
 }

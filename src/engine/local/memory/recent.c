@@ -42,7 +42,8 @@ struct copy {
     uint64_t fan;
     uint64_t version;
     uint64_t age;
-    bool used; /* since the hand last came by */
+    bool used;        /* since the hand last came by */
+    unsigned patched; /* times, by the batch of its version */
     size_t n;
     size_t bytes, room; /* of the values, which follow the rows */
     struct row rows[];  /* by author id */
@@ -341,6 +342,20 @@ static bool patch(struct copy *copy, uint64_t author, struct bytes value)
     return true;
 }
 
+/* A patch looks through the copy. With many of them it is cheaper to make it anew, and not the writer's time. */
+static bool is_worth_it(struct copy *copy, uint64_t version)
+{
+    enum { PATCHES = 64 };
+    copy->patched = copy->version == version ? copy->patched + 1 : 1;
+    return copy->patched <= PATCHES;
+}
+
+static bool takes(struct copy *copy, const struct local_view *view, uint64_t author,
+                  struct bytes value)
+{
+    return is_worth_it(copy, view->version) && patch(copy, author, value);
+}
+
 void recent_change(struct local_view *view, uint64_t fan, uint64_t author, struct bytes value)
 {
     struct shard *shard;
@@ -348,7 +363,7 @@ void recent_change(struct local_view *view, uint64_t fan, uint64_t author, struc
     bool current = is_current(view, bin);
     bin->changed = view->version;
     /* The copy of another fan in the same bin is as good as before. */
-    if (current && (bin->copy->fan != fan || patch(bin->copy, author, value)))
+    if (current && (bin->copy->fan != fan || takes(bin->copy, view, author, value)))
         bin->copy->version = view->version;
     else
         drop(shard, bin);
