@@ -13,7 +13,7 @@ static const struct {
     unsigned times[DISK_STYLES];
 } plans[AIM_KINDS] = {
     [AIM_CLOSED] = {1, 3, {[DISK_SOME] = 3, [DISK_TORN] = 1, [DISK_BY_FILE] = 1}},
-    [AIM_DATA] = {1, 3, {[DISK_NOTHING] = 1, [DISK_SOME] = 1}},
+    [AIM_DATA] = {1, 3, {[DISK_NOTHING] = 1, [DISK_SOME] = 3, [DISK_BY_FILE] = 2}},
     [AIM_IMAGE] = {1, 4, {[DISK_NOTHING] = 1, [DISK_SOME] = 1}},
     [AIM_SEGMENT] = {2, 8, {[DISK_NOTHING] = 1, [DISK_BY_FILE] = 1}},
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether a state of the disk gives back what it must. */
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -67,6 +68,32 @@ static bool log_is_whole(struct run *run)
     return !err || run_fail(run, "reading the log: %s: %s", tidings_err_code(err), message);
 }
 
+/* The least number that a name in the directory begins with; UINT64_MAX if there is none. */
+static uint64_t least_number(const char *dir, const char *name)
+{
+    char path[SCRIPT_PATH];
+    uint64_t least = UINT64_MAX;
+    script_path(path, "%s/%s", dir, name);
+    DIR *stream = opendir(path);
+    for (struct dirent *entry; stream && (entry = readdir(stream));) {
+        uint64_t number = strtoull(entry->d_name, NULL, 10);
+        if (number && number < least)
+            least = number;
+    }
+    closedir(stream);
+    return least;
+}
+
+/* A base image that came back without the log behind it would be taken for the state of every moment up to the next. */
+static bool images_have_their_log(struct run *run)
+{
+    uint64_t image = least_number(run->options.dir, "snapshots");
+    uint64_t first = least_number(run->options.dir, "log");
+    return image == UINT64_MAX || first <= image + 1 ||
+           run_fail(run, "a base image up to %" PRIu64 ", but the log begins with %" PRIu64, image,
+                    first);
+}
+
 static bool recovers(const struct script *script, struct run *run, const struct expectation *e)
 {
     size_t place;
@@ -79,7 +106,7 @@ static bool recovers(const struct script *script, struct run *run, const struct 
     if (!look(run, script_time(script, place)) || !go_on(script, run, place))
         return false;
     tidings_close(run->engine);
-    return log_is_whole(run) && run_open_engine(run) &&
+    return log_is_whole(run) && images_have_their_log(run) && run_open_engine(run) &&
            look(run, script_time(script, place + GO_ON));
 }
 

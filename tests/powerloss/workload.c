@@ -4,6 +4,7 @@
  * order that is known, since one thread submits them. Another thread reads meanwhile. Now and then the
  * engine is closed and opened again.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,10 @@ enum {
     IMAGE_BYTES = 1 << 20,
     WAITS_MAX = 60
 };
+
+/* How a session leaves the directory to the next. */
+enum leaving { LEFT_IN_ORDER, LEFT_KILLED, LEFT_WITHOUT_IMAGE };
+static const enum leaving leavings[SESSIONS] = {LEFT_KILLED, LEFT_WITHOUT_IMAGE, LEFT_IN_ORDER};
 
 struct slot {
     struct tidings_call call;
@@ -166,8 +171,56 @@ static void keep_pace(int64_t begin_ms, size_t done, size_t all)
         usleep((useconds_t)early_ms * 1000);
 }
 
+/* What `state` says while the engine is open. */
+struct left {
+    char text[512];
+    size_t n;
+};
+
+static struct left look_at_state(const char *dir)
+{
+    struct left left = {.n = 0};
+    char path[SCRIPT_PATH];
+    script_path(path, "%s/state", dir);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, left.text, sizeof left.text);
+    if (n <= 0)
+        give_up("reading state", TIDINGS_IO);
+    close(fd);
+    left.n = (size_t)n;
+    return left;
+}
+
+/* As the engine itself would: nobody may find half of it. */
+static void put_state(const char *dir, const struct left *left)
+{
+    char path[SCRIPT_PATH], fresh[SCRIPT_PATH];
+    script_path(path, "%s/state", dir);
+    script_path(fresh, "%s/state.new", dir);
+    int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0 || write(fd, left->text, left->n) != (ssize_t)left->n || fsync(fd) || close(fd) ||
+        rename(fresh, path))
+        give_up("writing state", TIDINGS_IO);
+    fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || fsync(fd))
+        give_up("writing state", TIDINGS_IO);
+    close(fd);
+}
+
+/* After a proper end: as it is; as if the process had been killed, and the end of the log must be written anew; or without
+ * the image, for which nothing may vouch while it is made anew. */
+static void leave(const char *dir, enum leaving how, const struct left *left)
+{
+    char path[SCRIPT_PATH];
+    script_path(path, "%s/data.mdb", dir);
+    if (how == LEFT_WITHOUT_IMAGE && unlink(path))
+        give_up("removing data.mdb", TIDINGS_IO);
+    if (how == LEFT_KILLED)
+        put_state(dir, left);
+}
+
 static void fly(const struct script *script, const struct tidings_options *options, size_t from,
-                size_t to, bool slow, struct rng *rng)
+                size_t to, bool slow, enum leaving how, struct rng *rng)
 {
     static struct flight flight;
     pthread_t reader;
@@ -201,7 +254,9 @@ static void fly(const struct script *script, const struct tidings_options *optio
         land_one(&flight);
     atomic_store(&flight.over, true);
     pthread_join(reader, NULL);
+    struct left left = look_at_state(options->dir);
     tidings_close(flight.engine);
+    leave(options->dir, how, &left);
 }
 
 void use_small_files(struct tidings_settings *settings)
@@ -231,7 +286,7 @@ void workload(const struct script *script, const char *dir, const char *trace, s
     for (size_t i = 0; i < SESSIONS; i++) {
         size_t n = script->n - from;
         fly(script, &options, from + n * i / SESSIONS, from + n * (i + 1) / SESSIONS,
-            each_second && i == SLOW_SESSION, &rng);
+            each_second && i == SLOW_SESSION, leavings[i], &rng);
     }
     _exit(EXIT_SUCCESS);
 }

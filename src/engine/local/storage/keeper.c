@@ -146,10 +146,14 @@ static void remove_segments(const struct store *store, uint64_t needed)
     if (redo_segments(store->log_dir, &firsts, &n))
         return;
     size_t spare = keeper_spare(firsts, n, needed);
-    for (size_t i = 0; i < spare; i++) {
+    bool gone = true;
+    /* One after the other, each for good: if the first came back without the second, the log would seem to go back to the
+     * beginning. */
+    for (size_t i = 0; i < spare && gone; i++) {
         char name[SEGMENT_NAME_BYTES];
         segment_name(firsts[i], name);
         remove_file(store->log_dir, name);
+        gone = !dir_sync(store->log_dir);
     }
     free(firsts);
 }
