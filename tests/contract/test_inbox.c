@@ -347,6 +347,35 @@ static void an_unread_cursor_goes_on_behind_what_was_read(void **state)
     assert_int_equal(answer.u.feed.n, 1);
 }
 
+/* Which chunks of 64 are all read is remembered for 16 runs of them. With one more, and then one post marked unread in one of
+ * them, that one must be found. */
+static void a_post_marked_unread_is_found_among_many_runs_of_read_ones(void **state)
+{
+    (void)state;
+    enum { CHUNK = 64, RUNS = 17, POSTS = CHUNK * 2 * RUNS };
+    static uint64_t posts[POSTS];
+    options.durability = TIDINGS_DURABLE_SECOND;
+    reopen_engine();
+    follow(BOB, ANN);
+    for (int i = 0; i < POSTS; i++)
+        posts[i] = publish(ANN, "t", "");
+    for (int run = 0; run < RUNS; run++) {
+        assert_int_equal(mark(BOB, posts + CHUNK * 2 * run, CHUNK), CHUNK);
+        if (run < RUNS - 2)
+            continue;
+        for (int i = 0; i <= run; i++) {
+            const uint64_t *post = &posts[CHUNK * 2 * i + i];
+            must((struct tidings_op){.kind = TIDINGS_OP_MARK_UNREAD,
+                                     .user_id = BOB,
+                                     .u.mark = {.post_ids = post, .n_post_ids = 1}});
+            assert_adds_up(BOB);
+            assert_int_equal(mark(BOB, post, 1), 1);
+            assert_adds_up(BOB);
+        }
+    }
+    assert_verifies();
+}
+
 int main(void)
 {
 #define OPENED(name) cmocka_unit_test_setup_teardown(name, harness_begin, harness_end)
@@ -364,6 +393,7 @@ int main(void)
         OPENED(three_old_posts_are_found_among_20000_read_ones),
         OPENED(an_inbox_cursor_is_stable_while_the_world_moves),
         OPENED(an_unread_cursor_goes_on_behind_what_was_read),
+        OPENED(a_post_marked_unread_is_found_among_many_runs_of_read_ones),
     };
 #undef OPENED
     return RUN_TESTS(tests);

@@ -4,6 +4,8 @@
  * failed batch had made of them, and were believed as soon as another batch took its place: a badge said 2 instead of 3.
  */
 #include <errno.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "contract/harness.h"
 #include "shim/shim.h"
@@ -54,12 +56,26 @@ static void expect_nothing_happened(void)
     assert_verifies();
 }
 
+/* Nor does the log have anything of it: the data are made of that alone. */
+static void expect_nothing_in_the_log(void)
+{
+    char path[512];
+    close_engine();
+    harness_path(path, "data/data.mdb");
+    assert_int_equal(unlink(path), 0);
+    open_engine();
+    assert_int_equal(badge(FAN), AUTHORS * (EACH + 1));
+    assert_adds_up(FAN);
+    assert_verifies();
+}
+
 static void opening_a_post(void **state)
 {
     (void)state;
     prepare();
     refuse((struct tidings_op){.kind = TIDINGS_OP_OPEN, .u.post = {.post_id = posts[1][1]}});
     expect_nothing_happened();
+    expect_nothing_in_the_log();
 }
 
 static void marking_an_authors_posts(void **state)
@@ -69,6 +85,7 @@ static void marking_an_authors_posts(void **state)
     refuse((struct tidings_op){.kind = TIDINGS_OP_MARK_READ,
                                .u.mark = {.post_ids = posts[0], .n_post_ids = EACH}});
     expect_nothing_happened();
+    expect_nothing_in_the_log();
 }
 
 static void unfollowing(void **state)
@@ -77,6 +94,7 @@ static void unfollowing(void **state)
     prepare();
     refuse((struct tidings_op){.kind = TIDINGS_OP_UNFOLLOW, .u.relation = {.user_id = FIRST + 2}});
     expect_nothing_happened();
+    expect_nothing_in_the_log();
 }
 
 static void following(void **state)
@@ -85,6 +103,32 @@ static void following(void **state)
     prepare();
     refuse((struct tidings_op){.kind = TIDINGS_OP_FOLLOW, .u.relation = {.user_id = OTHER}});
     expect_nothing_happened();
+    expect_nothing_in_the_log();
+}
+
+/* What could not be synced at the end may be lost, while data.mdb has it. */
+static void an_end_at_which_the_log_cannot_be_synced_is_not_in_order(void **state)
+{
+    (void)state;
+    char path[512], text[512] = "";
+    close_engine();
+    options.durability = TIDINGS_DURABLE_SECOND;
+    open_engine();
+    publish(FIRST, "title", "body");
+    struct shim_fault fault = {SHIM_SYNC, shim_calls(SHIM_SYNC) + 1, 1, EIO, false};
+    uint64_t failed = shim_failed();
+    shim_fail(harness_dir(), &fault);
+    close_engine();
+    assert_int_equal(shim_failed(), failed + 1);
+    shim_heal();
+    harness_path(path, "data/state");
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_true(fread(text, 1, sizeof text - 1, file) > 0);
+    fclose(file);
+    assert_non_null(strstr(text, "clean no"));
+    open_engine();
+    assert_verifies();
 }
 
 int main(void)
@@ -95,6 +139,7 @@ int main(void)
         TEST(marking_an_authors_posts),
         TEST(unfollowing),
         TEST(following),
+        TEST(an_end_at_which_the_log_cannot_be_synced_is_not_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Backup and restore, and what is refused because something of it is missing. */
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -142,6 +144,72 @@ static void a_moment_that_is_not_kept_is_refused(void **state)
     struct tidings_restore restore = {.from = harness_dir(), .dir = dir, .until_ms = early};
     assert_int_equal(tidings_restore(&restore, &message), TIDINGS_NOT_FOUND);
     assert_non_null(strstr(message, "not kept any more"));
+}
+
+/* Up to which batch, and when, the oldest base image goes: by its name. */
+static int64_t oldest_base(uint64_t *batch)
+{
+    struct names bases;
+    char *end;
+    list("snapshots", &bases);
+    assert_true(bases.n > 0);
+    *batch = strtoull(bases.at[0], &end, 10);
+    return strtoll(end + 1, NULL, 10);
+}
+
+/* To the millisecond: all before it is gone, and for itself no log is needed. */
+static void the_earliest_moment_is_that_of_the_oldest_base_image(void **state)
+{
+    (void)state;
+    char dir[512], earliest[64];
+    uint64_t batch;
+    follow(BOB, ANN);
+    make_bases(5);
+    await_first_segment_gone();
+    close_engine();
+    int64_t time_ms = oldest_base(&batch);
+    snprintf(earliest, sizeof earliest, "the earliest is %" PRId64, time_ms);
+    const int64_t too_early[] = {1, time_ms - 1};
+    harness_path(dir, "restored");
+    for (size_t i = 0; i < COUNT_OF(too_early); i++) {
+        struct tidings_restore restore = {
+            .from = harness_dir(), .dir = dir, .until_ms = too_early[i]};
+        assert_int_equal(tidings_restore(&restore, &message), TIDINGS_NOT_FOUND);
+        assert_non_null(strstr(message, earliest));
+        assert_int_equal(access(dir, F_OK), -1); /* and nothing was begun */
+    }
+    struct tidings_restore restore = {.from = harness_dir(), .dir = dir, .until_ms = time_ms};
+    assert_int_equal(tidings_restore(&restore, &message), TIDINGS_OK);
+    assert_int_equal(restore.batch, batch);
+    assert_int_equal(restore.time_ms, time_ms);
+    options.dir = dir;
+    open_engine();
+    assert_verifies();
+}
+
+static void get_id_of(const char *dir, char id[64])
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/state", dir);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "tidings %*d id %63s", id), 1);
+    fclose(file);
+}
+
+/* Segments of the one must not be taken for the other's. */
+static void what_was_restored_has_an_id_of_its_own(void **state)
+{
+    (void)state;
+    char dir[512], old[64], restored[64];
+    follow(BOB, ANN);
+    close_engine();
+    harness_path(dir, "restored");
+    struct tidings_restore restore = {.from = harness_dir(), .dir = dir};
+    assert_int_equal(tidings_restore(&restore, &message), TIDINGS_OK);
+    get_id_of(harness_dir(), old);
+    get_id_of(dir, restored);
+    assert_string_not_equal(old, restored);
 }
 
 /* What was repaired can be had as it was: a repair has the time it was made at, not that of the change before. */
@@ -392,6 +460,8 @@ int main(void)
         TEST(a_backup_of_a_directory_needs_no_engine_and_minds_none),
         TEST(a_restore_is_exact_to_the_moment),
         TEST(a_moment_that_is_not_kept_is_refused),
+        TEST(the_earliest_moment_is_that_of_the_oldest_base_image),
+        TEST(what_was_restored_has_an_id_of_its_own),
         TEST(a_repair_has_its_own_moment),
         TEST(a_backup_whose_log_was_cut_in_half_is_refused),
         TEST(a_backup_that_lost_its_last_record_is_refused),

@@ -97,9 +97,29 @@ static void a_segment_goes_when_none_of_its_records_is_needed(void **state)
     assert_int_equal(keeper_spare(NULL, 0, 7), 0);
 }
 
+/* Also if all of them are old, as after a long stop. */
+static void the_log_behind_every_image_that_is_kept_is_kept(void **state)
+{
+    (void)state;
+    enum { MOST = 6, STEP_MS = 10 };
+    struct base bases[MOST];
+    for (size_t i = 0; i < MOST; i++)
+        bases[i] = (struct base){.number = 100 * (i + 1), .time_ms = (int64_t)i * STEP_MS};
+    for (size_t n = 1; n <= MOST; n++) {
+        for (int64_t limit_ms = -1; limit_ms <= MOST * STEP_MS; limit_ms++) {
+            bool keep[MOST] = {false};
+            uint64_t needed = keeper_choose(bases, n, limit_ms, 3 * STEP_MS, keep);
+            assert_true(keep[n - 1] && (n == 1 || keep[n - 2]));
+            for (size_t i = 0; i < n; i++)
+                assert_true(!keep[i] || bases[i].number >= needed);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_log_behind_every_image_that_is_kept_is_kept),
         cmocka_unit_test(the_log_does_not_grow_for_ever),
         cmocka_unit_test(a_segment_goes_when_none_of_its_records_is_needed),
     };

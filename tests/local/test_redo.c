@@ -234,6 +234,37 @@ static void damage_before_the_end_is_told_from_a_torn_end(void **state)
     assert_int_equal(where.number, 4);
 }
 
+/* Nobody but the very next one has seen the last record that was synced. */
+static void the_next_record_vouches_for_the_one_before(void **state)
+{
+    (void)state;
+    struct seen seen;
+    struct redo_end where;
+    write_log(1, 2, 50, 1 << 20);
+    change_byte(1, (off_t)(REDO_HEADER_BYTES + 40));
+    assert_int_equal(read_log(0, &seen, &where), TIDINGS_CORRUPT);
+    assert_int_equal(seen.count, 0);
+}
+
+/* Also while there is no pause in which it would be synced anyway. */
+static void a_log_that_is_synced_each_second_is_synced_while_it_grows(void **state)
+{
+    (void)state;
+    enum { PATIENCE = 500, STEP_US = 20000 };
+    struct redo *redo = open_redo(0, 1 << 20, true);
+    append(redo, 1, 50);
+    assert_int_equal(redo_sync(redo, true), TIDINGS_OK);
+    uint64_t number = 1;
+    while (redo_synced(redo) == 1 && number < PATIENCE) {
+        append(redo, ++number, 50);
+        assert_int_equal(redo_sync(redo, false), TIDINGS_OK);
+        usleep(STEP_US);
+    }
+    assert_int_equal(redo_synced(redo), number);
+    assert_true(number > 2); /* but not each time */
+    redo_close(redo);
+}
+
 /* Synced each second, a record may be whole though one before it is not. */
 static void records_that_were_never_synced_may_be_lost_in_any_order(void **state)
 {
@@ -447,6 +478,8 @@ int main(void)
         IN_DIR(segments_end_when_they_are_long_and_follow_each_other),
         IN_DIR(a_torn_end_is_the_end),
         IN_DIR(damage_before_the_end_is_told_from_a_torn_end),
+        IN_DIR(the_next_record_vouches_for_the_one_before),
+        IN_DIR(a_log_that_is_synced_each_second_is_synced_while_it_grows),
         IN_DIR(records_that_were_never_synced_may_be_lost_in_any_order),
         IN_DIR(damage_in_a_segment_that_is_followed_is_no_torn_end),
         IN_DIR(a_missing_segment_is_noticed),

@@ -174,11 +174,29 @@ static void only_what_is_sure_has_elapsed_while_the_machine_was_down(void **stat
     assert_int_equal(elapsed_after_boot(500, START_MS, START_MS - DAY_MS, 60000), 500);
 }
 
+/* The mark before the oldest that matters says what was made in between: without it nothing would ever be old. */
+static void a_mark_is_kept_while_what_was_made_behind_it_is_young(void **state)
+{
+    (void)state;
+    struct world world;
+    begin(&world);
+    give_id(&world);
+    pass(&world, 10 * DAY_MS);
+    world.wall_ms += 30 * DAY_MS;
+    give_id(&world);
+    pass(&world, 6 * DAY_MS);
+    world.wall_ms += 30 * DAY_MS;
+    give_id(&world);
+    assert_int_equal(world.ages.n, 3);
+    assert_int_equal(limit(&world, KEEP_MS), START_MS + 2 * DAY_MS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(with_a_clock_left_alone_ages_are_exact),
         cmocka_unit_test(a_jump_ahead_makes_nothing_older),
+        cmocka_unit_test(a_mark_is_kept_while_what_was_made_behind_it_is_young),
         cmocka_unit_test(what_is_made_while_the_time_stands_still_gets_old),
         cmocka_unit_test(nothing_is_ever_taken_for_older_than_it_is),
         cmocka_unit_test(jumps_without_end_take_no_more_room),
