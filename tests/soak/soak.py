@@ -26,7 +26,7 @@ from suite import svg  # noqa: E402
 
 DAYS = 12  # of the server's, in the run; what is kept for a day has come and gone eleven times
 DAY_S = 86400
-WRITE_EVERY_S = 4  # of ours, each author on average
+WRITE_EVERY_S = 20  # of ours, on average, one of the authors
 MIB = 1 << 20
 GROWTH_MAX = 0.10  # of the mean, from the second third of the run to the last
 NAMES = {"rss": "memory", "log": "log", "bases": "base images", "data": "data file"}

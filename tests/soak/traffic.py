@@ -1,5 +1,6 @@
-"""What a small community does all day. Everybody takes back what they have done, sooner or later, so that what lives stays
-as much as it is; only posts, scenes and comments are kept for ever, and there are few of them."""
+"""What a small community does all day. Everybody takes back what they have done, sooner or later, and with the same posts, so
+that what lives stays as much as it is. Posts, scenes and comments are kept for ever, and likes of them, too: of new ones there are
+few, and nobody likes these."""
 import os
 import random
 import sys
@@ -72,7 +73,7 @@ class Person(Connection):
     # ---- Reading ----
 
     def post(self):
-        return self.rng.choice(self.world.posts[-AUTHORS * POSTS:])
+        return self.rng.choice(self.world.posts[:AUTHORS * POSTS])
 
     async def turn(self, path):
         """Sets or removes what is there or not."""
@@ -127,4 +128,4 @@ class Person(Connection):
 # How often each, for a reader.
 READING = [(Person.look, 30), (Person.react, 30), (Person.open_post, 12), (Person.follow, 10), (Person.mark, 6), (Person.unmark, 4),
            (Person.subscribe, 4), (Person.read_on, 4), (Person.mark_notifications, 3), (Person.set_updates, 2), (Person.clear_history, 1),
-           (Person.uncomment, 0.3), (Person.comment, 0.3)]
+           (Person.uncomment, 0.05), (Person.comment, 0.05)]
