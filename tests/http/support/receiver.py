@@ -25,7 +25,7 @@ class Call:
     def __init__(self, path, headers, body, peer):
         self.path, self.headers, self.body, self.peer = path, headers, body, peer
         self.at = time.monotonic()
-        self.json = json.loads(body)
+        self.json = json.loads(body) if body else None
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -104,7 +104,7 @@ class Receiver:
         return f"127.0.0.1:{self.port}"
 
     def take(self, handler):
-        body = handler.rfile.read(int(handler.headers["Content-Length"]))
+        body = handler.rfile.read(int(handler.headers["Content-Length"] or 0))  # none: somebody followed a redirect
         call = Call(handler.path, handler.headers, body, handler.client_address)
         with self.lock:
             self.calls.append(call)
