@@ -207,17 +207,32 @@ static void a_missing_segment_keeps_it_from_opening(void **state)
 }
 
 /* The image is ahead of the log: what it holds could not be recovered, so nobody may rely on it. */
-static void a_log_that_lost_its_end_is_noticed(void **state)
+static void expect_lost_end(void)
 {
-    (void)state;
     char path[512];
-    follow(BOB, ANN);
-    publish(ANN, "title", "");
-    close_engine();
     data_path(path, "log/0000000000000001.log");
     assert_int_equal(truncate(path, 64 + 40), 0);
     assert_int_equal(open_with_message(), TIDINGS_CORRUPT);
     assert_non_null(strstr(message, "the end of the log is missing"));
+}
+
+static void a_log_that_lost_its_end_is_noticed(void **state)
+{
+    (void)state;
+    follow(BOB, ANN);
+    publish(ANN, "title", "");
+    close_engine();
+    expect_lost_end();
+}
+
+/* Then `state` does not know where it ended. */
+static void a_log_that_lost_its_end_after_a_crash_is_noticed(void **state)
+{
+    (void)state;
+    follow(BOB, ANN);
+    publish(ANN, "title", "");
+    crash(false);
+    expect_lost_end();
 }
 
 static void logs_of_another_directory_or_format_are_refused(void **state)
@@ -307,6 +322,29 @@ static void the_data_file_grows_as_it_must(void **state)
     assert_verifies();
 }
 
+/* What did not fit in must not be left out: the next changes would be made to the rest. */
+static void a_data_file_that_cannot_hold_the_log_is_refused(void **state)
+{
+    (void)state;
+    enum { MANY = 500, TOO_SMALL = 16 };
+    uint64_t large_enough = options.settings.map_mb;
+    char path[512];
+    options.settings.snapshot_log_mb = 1024;
+    options.durability = TIDINGS_DURABLE_SECOND;
+    reopen_engine();
+    follow(BOB, ANN);
+    publish_large(MANY);
+    data_path(path, "data.mdb");
+    crash(true);
+    assert_int_equal(unlink(path), 0);
+    options.settings.map_mb = TOO_SMALL;
+    assert_int_equal(tidings_open(&options, &engine, &message), TIDINGS_NO_SPACE);
+    options.settings.map_mb = large_enough;
+    open_engine();
+    assert_int_equal(badge(BOB), MANY);
+    assert_verifies();
+}
+
 /* To make it anew takes more room, and time; and there would be no data.mdb to go back to. */
 static void a_data_file_for_which_there_is_no_room_is_not_made_anew(void **state)
 {
@@ -375,11 +413,13 @@ int main(void)
         TEST(a_damaged_record_keeps_it_from_opening_and_can_be_salvaged),
         TEST(a_missing_segment_keeps_it_from_opening),
         TEST(a_log_that_lost_its_end_is_noticed),
+        TEST(a_log_that_lost_its_end_after_a_crash_is_noticed),
         TEST(logs_of_another_directory_or_format_are_refused),
         TEST(two_engines_on_one_directory_do_not_meet),
         TEST(the_log_can_be_read),
         TEST(what_is_synced_each_second_survives_the_process),
         TEST(the_data_file_grows_as_it_must),
+        TEST(a_data_file_that_cannot_hold_the_log_is_refused),
         TEST(a_data_file_for_which_there_is_no_room_is_not_made_anew),
         TEST(a_map_that_cannot_grow_is_a_full_one),
     };

@@ -16,6 +16,7 @@ static const struct {
     [AIM_DATA] = {1, 3, {[DISK_NOTHING] = 1, [DISK_SOME] = 3, [DISK_BY_FILE] = 2}},
     [AIM_IMAGE] = {1, 4, {[DISK_NOTHING] = 1, [DISK_SOME] = 1}},
     [AIM_SEGMENT] = {2, 8, {[DISK_NOTHING] = 1, [DISK_BY_FILE] = 1}},
+    [AIM_REMOVED] = {1, 4, {[DISK_NOTHING] = 1, [DISK_BY_FILE] = 1}},
 };
 
 /* ---- Finding them ------------------------------------------------------------------------------- */
@@ -35,7 +36,7 @@ static bool is_renamed_to(const struct trace_record *record, const char *path, c
 
 static bool is_segment(const struct trace_record *record, const char *path)
 {
-    return record->kind == TRACE_CREATE && begins(path, record->path_bytes, "data/log/") &&
+    return begins(path, record->path_bytes, "data/log/") &&
            !memmem(path, record->path_bytes, ".new", 4);
 }
 
@@ -59,7 +60,9 @@ static enum aim_kind kind_of(const struct aims *aims, const struct trace_record 
         return AIM_DATA;
     if (is_renamed_to(record, path, "data/snapshots/"))
         return AIM_IMAGE;
-    return is_segment(record, path) ? AIM_SEGMENT : AIM_KINDS;
+    if (record->kind == TRACE_UNLINK && is_segment(record, path))
+        return AIM_REMOVED;
+    return record->kind == TRACE_CREATE && is_segment(record, path) ? AIM_SEGMENT : AIM_KINDS;
 }
 
 static void add(struct aims *aims, uint64_t at)

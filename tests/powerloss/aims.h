@@ -20,6 +20,7 @@ enum aim_kind {
     AIM_DATA,    /* data.mdb was made anew */
     AIM_IMAGE,   /* a base image is finished: its log may be removed */
     AIM_SEGMENT, /* a segment of the log was begun: the one before has no torn end */
+    AIM_REMOVED, /* a segment was removed: so were the images that need it */
     AIM_KINDS
 };
 

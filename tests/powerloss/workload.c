@@ -264,6 +264,7 @@ void use_small_files(struct tidings_settings *settings)
     settings->map_mb = 64;
     script_set(settings, "log_segment_mb", 1);
     script_set(settings, "snapshot_log_mb", 1);
+    script_set(settings, "log_days", 1); /* so that something is removed */
 }
 
 void workload(const struct script *script, const char *dir, const char *trace, size_t from,
