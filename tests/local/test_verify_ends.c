@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What damage must not do: hang, crash, spoil what others do. And what verify says of itself; see community.h. */
+#include <semaphore.h>
 #include <string.h>
 
 #include "engine/local/storage/store.h"
@@ -77,6 +78,61 @@ static void one_damaged_call_does_not_spoil_its_batch(void **state)
     assert_int_equal(answer.u.counters.posts, 2 * CALLS);
 }
 
+static sem_t submitted, landed;
+
+/* On the writer's thread: what is submitted meanwhile becomes one batch. */
+static void hold(struct tidings_call *call)
+{
+    (void)call;
+    sem_wait(&submitted);
+    sem_post(&landed);
+}
+
+static void land(struct tidings_call *call)
+{
+    (void)call;
+    sem_post(&landed);
+}
+
+/* The batch is tried once with the damaged call and once without: nothing may be counted twice. */
+static void what_a_spoiled_batch_answered_is_forgotten(void **state)
+{
+    (void)state;
+    enum { HELD, GOOD, SPOILED, CALLS };
+    struct tidings_op ops[CALLS] = {
+        [HELD] = {.kind = TIDINGS_OP_PUBLISH,
+                  .user_id = FAY,
+                  .u.publish = {TIDINGS_NOTE, text_of("t"), {NULL, 0}}},
+        [GOOD] = {.kind = TIDINGS_OP_MARK_READ,
+                  .user_id = CID,
+                  .u.mark = {.post_ids = &posts[148], .n_post_ids = 1}},
+        [SPOILED] = {.kind = TIDINGS_OP_MARK_READ,
+                     .user_id = BOB,
+                     .u.mark = {.post_ids = &posts[148], .n_post_ids = 1}},
+    };
+    struct tidings_answer answers[CALLS];
+    struct tidings_call calls[CALLS];
+    row_cut(TABLE_USER, key_pair(BOB, ROW_INBOX, ANN), 5);
+    open_engine();
+    sem_init(&submitted, 0, 0);
+    sem_init(&landed, 0, 0);
+    for (int i = 0; i < CALLS; i++) {
+        tidings_answer_init(&answers[i]);
+        calls[i] = (struct tidings_call){
+            .op = &ops[i], .answer = &answers[i], .done = i == HELD ? hold : land};
+        tidings_submit(engine, &calls[i]);
+    }
+    sem_post(&submitted);
+    for (int i = 0; i < CALLS; i++)
+        sem_wait(&landed);
+    assert_int_equal(tidings_finish(engine, &calls[HELD]), TIDINGS_OK);
+    assert_int_equal(tidings_finish(engine, &calls[GOOD]), TIDINGS_OK);
+    assert_int_equal(answers[GOOD].u.mark.marked, 1);
+    assert_int_equal(tidings_finish(engine, &calls[SPOILED]), TIDINGS_CORRUPT);
+    for (int i = 0; i < CALLS; i++)
+        tidings_answer_release(&answers[i]);
+}
+
 /* ---- The format ----------------------------------------------------------------------------- */
 
 static void read_text(const char *path, char *text, size_t room)
@@ -139,6 +195,7 @@ int main(void)
         TEST(a_damaged_newest_id_refuses_writes_and_does_not_hang),
         TEST(damage_in_one_users_rows_does_not_stop_another),
         TEST(one_damaged_call_does_not_spoil_its_batch),
+        TEST(what_a_spoiled_batch_answered_is_forgotten),
         TEST(another_format_is_refused),
         TEST(verify_tells_how_far_it_has_got),
     };
