@@ -114,12 +114,16 @@ static void an_end_at_which_the_log_cannot_be_synced_is_not_in_order(void **stat
     close_engine();
     options.durability = TIDINGS_DURABLE_SECOND;
     open_engine();
-    publish(FIRST, "title", "body");
+    publish(FIRST, "synced at once", "");
     struct shim_fault fault = {SHIM_SYNC, shim_calls(SHIM_SYNC) + 1, 1, EIO, false};
     uint64_t failed = shim_failed();
     shim_fail(harness_dir(), &fault);
+    run((struct tidings_op){.kind = TIDINGS_OP_PUBLISH,
+                            .user_id = FIRST,
+                            .u.publish = {TIDINGS_NOTE, text_of("not synced yet"), {NULL, 0}}});
     close_engine();
     assert_int_equal(shim_failed(), failed + 1);
+    assert_non_null(strstr(shim_failed_path(), "log/"));
     shim_heal();
     harness_path(path, "data/state");
     FILE *file = fopen(path, "r");
