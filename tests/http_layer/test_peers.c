@@ -22,7 +22,7 @@ static void an_address_has_so_many(void **state)
     (void)state;
     struct peers *peers = peers_new(ROOM, LIMIT, 1);
     struct http_peer one = v4(1), other = v4(2);
-    uint32_t slot, last;
+    uint32_t slot = PEERS_NONE, last = PEERS_NONE;
     assert_true(peers_enter(peers, &one, &slot) && peers_enter(peers, &one, &last));
     assert_false(peers_enter(peers, &one, &slot));
     assert_true(peers_enter(peers, &other, &slot));

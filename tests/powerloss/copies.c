@@ -14,9 +14,9 @@
 #include "support/script.h"
 #include "tidings.h"
 
-enum { FAN = 1, AUTHOR = 2, POSTS = 40 };
+enum { FAN = 1, AUTHOR = 2, POSTS = 40, COPIES = 2 };
 
-static const char *const copies[] = {"backup", "restored"};
+static const char *const copies[COPIES] = {"backup", "restored"};
 
 static _Noreturn void give_up(const char *what, const char *why)
 {
@@ -114,16 +114,18 @@ static size_t replay(const char *trace, const char *dir)
 {
     struct disk *disk = disk_new(UINT64_MAX);
     FILE *file = fopen(trace, "rb");
-    struct trace_record record;
+    struct trace_record record = {0};
     size_t done = 0;
-    for (uint64_t number = 0; file && read_all(file, &record, sizeof record); number++) {
+    if (!file)
+        give_up(trace, "cannot be opened");
+    for (uint64_t number = 0; read_all(file, &record, sizeof record); number++) {
         char *path = calloc(1, record.path_bytes + 1);
         uint8_t *data = malloc(record.data_bytes + 1);
         if (!path || !data || !read_all(file, path, record.path_bytes) ||
             !read_all(file, data, record.data_bytes))
             give_up(trace, "cannot be read");
         disk_feed(disk, number, &record, path, data);
-        if (record.kind == TRACE_MARK)
+        if (record.kind == TRACE_MARK && done < COPIES)
             check(disk, dir, copies[done++]);
         free(path);
         free(data);
@@ -148,7 +150,7 @@ int main(void)
         make_copies(root, trace);
     if (waitpid(pid, &status, 0) != pid || status)
         give_up("copying", "failed");
-    if (replay(trace, dir) != sizeof copies / sizeof *copies)
+    if (replay(trace, dir) != COPIES)
         give_up("copying", "not all were made");
     script_remove(dir);
     return EXIT_SUCCESS;
