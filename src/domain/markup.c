@@ -4,8 +4,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/utf8.h"
-
 #define OPENING "[img]"
 #define CLOSING "[/img]"
 
@@ -73,47 +71,45 @@ static bool begins_character(char c)
     return ((uint8_t)c & 0xc0) != 0x80;
 }
 
-static size_t count_characters(const char *p, size_t n)
+/* Up to the next space, as much as there is room for; whether that is all of it. *n: bytes of it. */
+static bool put_word(struct excerpt *out, const char *p, const char *end, size_t *n)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++)
-        count += begins_character(p[i]);
-    return count;
-}
-
-/* As much of a word as there is room for; whether that is all of it. */
-static bool put_word(struct excerpt *out, const char *p, size_t n)
-{
-    size_t room = out->room - out->n;
-    if (out->characters <= out->space || room <= out->space)
+    size_t room = out->room - out->n, left = out->characters, at = 0;
+    if (left <= out->space || room <= out->space)
         return false;
+    left -= out->space;
     room -= out->space;
-    size_t fits = utf8_prefix(p, n, out->characters - out->space);
-    if (fits > room)
-        for (fits = room; fits && !begins_character(p[fits]);)
-            fits--;
-    if (!fits)
+    const char *stop = p;
+    for (; stop < end && !is_space(*stop); stop++)
+        if (begins_character(*stop) && left-- == 0)
+            break;
+    bool all = stop == end || is_space(*stop);
+    at = (size_t)(stop - p);
+    if (at > room)
+        for (at = room, all = false; at && !begins_character(p[at]);)
+            at--;
+    if (!at)
         return false;
     if (out->space)
         out->to[out->n++] = ' ';
-    memcpy(out->to + out->n, p, fits);
-    out->n += fits;
-    out->characters -= count_characters(p, fits) + out->space;
+    memcpy(out->to + out->n, p, at);
+    out->n += at;
+    out->characters = left;
     out->space = false;
-    return fits == n;
+    *n = at;
+    return all;
 }
 
 static bool put_words(struct excerpt *out, struct tidings_text text)
 {
-    for (size_t i = 0, n; i < text.n; i += n) {
-        for (n = 0; i + n < text.n && !is_space(text.p[i + n]);)
-            n++;
-        if (n && !put_word(out, text.p + i, n))
+    const char *end = text.p + text.n;
+    for (const char *p = text.p; p < end;) {
+        size_t n = 1;
+        if (is_space(*p))
+            out->space = out->n > 0;
+        else if (!put_word(out, p, end, &n))
             return false;
-        if (n)
-            continue;
-        n = 1;
-        out->space = out->n > 0;
+        p += n;
     }
     return true;
 }
