@@ -197,7 +197,7 @@ def test_clients_that_leave_in_the_middle_of_everything(make_server):
     ann.check_adds_up()
     admin = server.admin()
     wait_until(lambda: admin.get("/admin/status")["connections"] <= 4, "the connections are gone")
-    assert admin.get("/admin/status")["streams"] == 0
+    wait_until(lambda: admin.get("/admin/status")["streams"] == 0, "the streams, too")
     for actor in server.actors:
         actor.close()
     server.stop()
