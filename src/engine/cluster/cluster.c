@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/wait.h"
 #include "engine/cluster/schema.h"
 #include "engine/ops/ops.h"
 
@@ -158,6 +159,9 @@ static void release(struct cluster *cluster)
     }
     for (unsigned i = 0; i < READERS; i++)
         desk_release(&cluster->readers[i].desk);
+    desk_release(&cluster->news.desk);
+    pthread_cond_destroy(&cluster->news.wanted);
+    pthread_mutex_destroy(&cluster->news.mutex);
     queue_release(&cluster->reads);
     pthread_mutex_destroy(&cluster->lease_mutex);
     pthread_mutex_destroy(&cluster->tell);
@@ -170,6 +174,7 @@ static void release(struct cluster *cluster)
 /* Lanes first: what they have changed is answered by readers. */
 static void stop(struct cluster *cluster)
 {
+    news_stop(cluster);
     for (unsigned i = 0; i < cluster->n_lanes; i++)
         queue_close(&cluster->lanes[i].queue);
     for (unsigned i = 0; i < cluster->n_lanes; i++)
@@ -274,6 +279,10 @@ static struct cluster *make(const struct tidings_options *options)
         cluster->readers[i].cluster = cluster;
         desk_init(cluster, &cluster->readers[i].desk, true);
     }
+    cluster->news.cluster = cluster;
+    desk_init(cluster, &cluster->news.desk, true);
+    pthread_mutex_init(&cluster->news.mutex, NULL);
+    wait_init(&cluster->news.wanted);
     cluster->password = strdup(options->mysql_password ? options->mysql_password : "");
     if (cluster->password)
         return cluster;
@@ -296,6 +305,8 @@ enum tidings_err engine_cluster_open(const struct tidings_options *options, stru
         err = cluster_reheat(cluster, options->as_stored);
     if (!err)
         err = start_threads(cluster);
+    if (!err)
+        err = news_start(cluster);
     if (err) {
         stop(cluster);
         release(cluster);

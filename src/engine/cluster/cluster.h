@@ -7,6 +7,7 @@
  *     lane.c      threads that change: many operations, one transaction
  *     reader.c    threads that answer: many operations, one snapshot
  *     queue.c     calls that wait for one of these
+ *     news.c      what happens on other servers
  *     server.c    the server's slot among others
  *     schema.c    the tables
  *     reheat.c    orders and states anew when the rules for them change
@@ -56,6 +57,16 @@ struct reader {
     struct desk desk;
 };
 
+struct news_reader {
+    struct cluster *cluster;
+    pthread_t thread;
+    pthread_mutex_t mutex; /* guards `stopping` */
+    pthread_cond_t wanted;
+    bool runs, stopping;
+    uint64_t position; /* what is behind it has not been told */
+    struct desk desk;
+};
+
 struct cluster {
     struct engine engine;
     struct tidings_settings settings;
@@ -77,6 +88,7 @@ struct cluster {
     unsigned n_lanes, n_readers; /* started */
     struct lane lanes[LANES];
     struct reader readers[READERS];
+    struct news_reader news;
     pthread_mutex_t tell; /* one at a time */
     pthread_mutex_t stats_mutex;
     struct tidings_stats stats;
@@ -115,6 +127,11 @@ enum tidings_err cluster_reheat(struct cluster *cluster, bool as_stored);
 /* ---- verify.c ------------------------------------------------------------------------------- */
 
 enum tidings_err cluster_verify(struct engine *engine, struct tidings_verify *verify);
+
+/* ---- news.c --------------------------------------------------------------------------------- */
+
+enum tidings_err news_start(struct cluster *cluster);
+void news_stop(struct cluster *cluster);
 
 /* ---- lane.c, reader.c ----------------------------------------------------------------------- */
 

@@ -103,7 +103,8 @@ static const struct step steps[] = {
      "CREATE TABLE IF NOT EXISTS outbox_event (position " ID
      ", event_type TINYINT UNSIGNED NOT NULL, happened_at BIGINT NOT NULL, actor_id " ID
      ", target_id " ID ", author_id " ID ", delta BIGINT NOT NULL, post_id " ID
-     ", reaction TINYINT UNSIGNED NOT NULL, PRIMARY KEY (position)" END ";"
+     ", reaction TINYINT UNSIGNED NOT NULL, slot TINYINT UNSIGNED NOT NULL, PRIMARY KEY "
+     "(position)" END ";"
      "CREATE TABLE IF NOT EXISTS webhook (created " ID
      ", name VARCHAR(255) NOT NULL, record MEDIUMBLOB NOT NULL, PRIMARY KEY (created)"
      ", UNIQUE KEY by_name (name)" END ";"

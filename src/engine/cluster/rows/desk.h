@@ -22,10 +22,10 @@ enum need { NEED_COUNTS, NEED_DELETIONS, NEED_IDS };
 struct question {
     struct question *next;
     size_t call; /* whose it is */
-    enum { ASKS_LIST, ASKS_EVENTS, ASKS_OLD_EVENTS } what;
+    enum { ASKS_LIST, ASKS_EVENTS, ASKS_OLD_EVENTS, ASKS_NEWS } what;
     struct list list;
     struct tidings_cursor after;
-    uint64_t up_to;
+    uint64_t up_to;  /* ASKS_NEWS: the slot whose events are left out */
     uint64_t wanted; /* bits of event types */
     size_t most;
     bool answered;

@@ -89,18 +89,24 @@ void question_put(struct desk *desk, const struct question *question)
         put_list(text, question);
         return;
     }
-    bool page = question->what == ASKS_EVENTS;
-    buf_printf(text, "SELECT %s FROM outbox_event WHERE position > %llu AND happened_at %s %lld",
-               page ? "position, event_type, happened_at, actor_id, target_id, author_id, delta, "
-                      "post_id, reaction"
-                    : "event_type, COUNT(*)",
-               (unsigned long long)question->after.a, page ? ">=" : "<",
-               (long long)question->after.b);
-    if (page)
+    bool counts = question->what == ASKS_OLD_EVENTS;
+    buf_printf(text, "SELECT %s FROM outbox_event WHERE position > %llu",
+               counts ? "event_type, COUNT(*)"
+                      : "position, event_type, happened_at, actor_id, target_id, author_id, delta, "
+                        "post_id, reaction",
+               (unsigned long long)question->after.a);
+    if (question->what == ASKS_NEWS) {
+        put_condition(text, "slot", "<>", question->up_to);
+        put_condition(text, "position", "<=", question->after.b);
+    } else {
+        put_condition(text, "happened_at", counts ? "<" : ">=", question->after.b);
+    }
+    if (counts) {
+        put_condition(text, "position", "<=", question->up_to);
+        buf_literal(text, " GROUP BY event_type");
+    } else {
         buf_printf(text, " ORDER BY position LIMIT %zu", question->most);
-    else
-        buf_printf(text, " AND position <= %llu GROUP BY event_type",
-                   (unsigned long long)question->up_to);
+    }
 }
 
 /* ---- Answers -------------------------------------------------------------------------------- */
@@ -140,6 +146,7 @@ void question_take(struct desk *desk, struct question *question)
         [ASKS_LIST] = take_place,
         [ASKS_EVENTS] = take_event,
         [ASKS_OLD_EVENTS] = take_count,
+        [ASKS_NEWS] = take_event,
     };
     bool counts = question->what == ASKS_OLD_EVENTS;
     while (sql_row(desk->sql))

@@ -156,15 +156,15 @@ static void put_events(struct desk *desk)
         return;
     buf_literal(text,
                 "INSERT INTO outbox_event (position, event_type, happened_at, actor_id, target_id, "
-                "author_id, delta, post_id, reaction) VALUES ");
+                "author_id, delta, post_id, reaction, slot) VALUES ");
     for (size_t i = 0; i < desk->n_events; i++) {
         const struct tidings_event *event = &desk->events[i];
-        buf_printf(text, "%s(@p+%llu,%u,%lld,%llu,%llu,%llu,%lld,%llu,%u)", i ? "," : "",
+        buf_printf(text, "%s(@p+%llu,%u,%lld,%llu,%llu,%llu,%lld,%llu,%u,%u)", i ? "," : "",
                    (unsigned long long)(event->event_id - POSITION_LATER), (unsigned)event->type,
                    (long long)event->happened_at, (unsigned long long)event->actor_user_id,
                    (unsigned long long)event->target_id, (unsigned long long)event->author_id,
                    (long long)event->delta, (unsigned long long)event->post_id,
-                   (unsigned)event->reaction);
+                   (unsigned)event->reaction, desk->ids->slot);
     }
     buf_char(text, ';');
 }
