@@ -154,12 +154,13 @@ static bool try_call(struct lane *lane, struct tidings_call *call, size_t index,
     arena_clear(&desk->scratch);
     if (own.incomplete) {
         undo(desk, &own, news);
+        ids_give_back(desk->ids, own.last_id, stamp->id);
         return false;
     }
     call->err = err ? err : own.err;
     if (call->err) {
         undo(desk, &own, news);
-        ids_give_back(desk->ids, stamp->id, stamp->before);
+        ids_give_back(desk->ids, own.last_id, stamp->before);
         return true;
     }
     if (desk->sheet.n_undo)
