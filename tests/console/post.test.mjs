@@ -48,6 +48,27 @@ test("a like shows at once, and is taken back if the request is lost", async () 
     await window.sees("A bench");
 });
 
+test("a second reaction does not get lost while the first is under way", async () => {
+    const { reader, post } = await published();
+    const window = await open(reader);
+    await window.go(`#/post/${post}`);
+    await eventually(() => like(window).textContent(), "Like 0");
+    let go;
+    const held = new Promise((done) => (go = done));
+    await window.page.route("**/like", async (route) => {
+        await held;
+        await route.continue();
+    });
+    await like(window).click();
+    await like(window).click(); // the same again is dropped: it would undo the first
+    await window.page.locator("article .react.fav").click();
+    go();
+    await eventually(async () => {
+        const { stats } = await server.call(reader, "GET", `/v1/posts/${post}`);
+        return [stats.like_count, stats.fav_count];
+    }, [1, 1]);
+});
+
 test("comments: written, answered, voted down until they fold, unfolded and folded again", async () => {
     const { author, reader, post } = await published();
     const window = await open(reader);

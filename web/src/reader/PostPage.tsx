@@ -40,6 +40,7 @@ function toggle(post: Signal<Post>, what: "like" | "fav"): void {
         }),
         calls[what],
         (now, answer) => ({ ...now, stats: answer.stats }),
+        what,
     );
 }
 

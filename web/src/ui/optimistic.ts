@@ -2,8 +2,8 @@
 import type { Signal } from "@preact/signals";
 import { complain } from "../state/toasts";
 
-/** One change of a thing at a time: a second click waits for nothing, it is dropped. */
-const busy = new WeakSet<object>();
+/** One change of a thing at a time: the same once more is dropped, another waits for its turn. */
+const busy = new WeakMap<object, { what: string; done: Promise<void> }>();
 
 /** Whether a change of it is under way: what the server said meanwhile may be older. */
 export function isBusy(state: object): boolean {
@@ -15,9 +15,14 @@ export async function optimistic<T, A>(
     guess: (now: T) => T,
     run: () => Promise<A>,
     settle: (now: T, answer: A) => T,
+    what = "",
 ): Promise<void> {
-    if (busy.has(state)) return;
-    busy.add(state);
+    for (let other = busy.get(state); other; other = busy.get(state)) {
+        if (other.what === what) return;
+        await other.done;
+    }
+    let end = (): void => undefined;
+    busy.set(state, { what, done: new Promise((done) => (end = done)) });
     const before = state.value;
     state.value = guess(before);
     try {
@@ -28,5 +33,6 @@ export async function optimistic<T, A>(
         complain(problem);
     } finally {
         busy.delete(state);
+        end();
     }
 }
