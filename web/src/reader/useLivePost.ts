@@ -25,6 +25,8 @@ export function useLivePost(post: Signal<Post>, gone: (problem: Problem) => void
     const { id } = post.value;
     const comments = useSignal(0);
     const created = useMemo(() => new Set<number>(), [id]);
+    /** How often it was told of: an answer that was asked for before the last time may be older than what was told. */
+    const told = useMemo(() => ({ times: 0 }), [id]);
     const timer = useSignal<ReturnType<typeof setTimeout> | undefined>(undefined);
 
     const commentsSoon = () => {
@@ -34,17 +36,20 @@ export function useLivePost(post: Signal<Post>, gone: (problem: Problem) => void
         }, SOON_MS);
     };
     const recount = () => {
+        const { times } = told;
         call("get", "/v1/posts/{post_id}/stats", { path: { post_id: id } }).then(
             (stats) => {
-                post.value = { ...post.value, stats };
+                if (told.times === times) post.value = { ...post.value, stats };
             },
             () => undefined, // the next event tells
         );
     };
     const readAgain = () => {
+        const { times } = told;
         call("get", "/v1/posts/{post_id}", { path: { post_id: id } }).then(
             (now) => {
-                if (!isBusy(post)) post.value = now;
+                if (told.times !== times) readAgain();
+                else if (!isBusy(post)) post.value = now;
             },
             (problem: unknown) => {
                 if (problem instanceof Problem && problem.status === 410) gone(problem);
@@ -62,6 +67,7 @@ export function useLivePost(post: Signal<Post>, gone: (problem: Problem) => void
     };
     const heard = (event: ActivityEvent) => {
         if (event.post_id !== id) return;
+        told.times++;
         if (event.comment_id !== null) commentsSoon();
         if (event.comment_id !== null && event.type === "CommentCreated") note(event.comment_id);
         if (event.type === "PostEdited" || event.type === "PostDeleted") readAgain();
