@@ -133,6 +133,20 @@ enum tidings_err view_take_token(struct view *view, struct reply *reply, enum bu
     return view_take_tokens(view, reply, bucket, 1, user);
 }
 
+uint64_t *counter_of(struct user_record *user, enum counter counter)
+{
+    uint64_t *const counters[] = {
+        [COUNTER_FOLLOWING] = &user->following,
+        [COUNTER_FOLLOWERS] = &user->followers,
+        [COUNTER_POSTS] = &user->posts,
+        [COUNTER_LIKED_POSTS] = &user->liked_posts,
+        [COUNTER_FAVED_POSTS] = &user->faved_posts,
+        [COUNTER_LIKES_RECEIVED] = &user->likes_received,
+        [COUNTER_FAVS_RECEIVED] = &user->favs_received,
+    };
+    return counters[counter];
+}
+
 void view_add(struct view *view, uint64_t *count, int64_t delta)
 {
     if (delta < 0 && *count < (uint64_t)-delta) {

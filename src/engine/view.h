@@ -152,6 +152,9 @@ enum tidings_err view_take_token(struct view *view, struct reply *reply, enum bu
 enum tidings_err view_take_tokens(struct view *view, struct reply *reply, enum bucket bucket,
                                   uint64_t tokens, struct user_record *user);
 
+/* Where a counter stands in a user's record. */
+uint64_t *counter_of(struct user_record *user, enum counter counter);
+
 /* Adds to a count. A would-be negative one is a fault in the data: the view fails. */
 void view_add(struct view *view, uint64_t *count, int64_t delta);
 

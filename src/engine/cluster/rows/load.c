@@ -46,10 +46,7 @@ static int by_key(const void *a, const void *b)
         return x->kind < y->kind ? -1 : 1;
     if (x->is_range != y->is_range)
         return x->is_range ? 1 : -1;
-    for (int i = 0; i < ROW_KEYS; i++)
-        if (x->key[i] != y->key[i])
-            return x->key[i] < y->key[i] ? -1 : 1;
-    return 0;
+    return key_order(x->key, y->key);
 }
 
 static void put_keys(struct buf *text, const struct kind_form *form, const struct row *row,

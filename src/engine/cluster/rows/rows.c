@@ -50,20 +50,6 @@ static const struct {
 };
 enum { OTHERS_CHANGE = sizeof others_change / sizeof *others_change };
 
-static uint64_t *counter_of(struct user_record *record, enum counter counter)
-{
-    uint64_t *const counters[] = {
-        [COUNTER_FOLLOWING] = &record->following,
-        [COUNTER_FOLLOWERS] = &record->followers,
-        [COUNTER_POSTS] = &record->posts,
-        [COUNTER_LIKED_POSTS] = &record->liked_posts,
-        [COUNTER_FAVED_POSTS] = &record->faved_posts,
-        [COUNTER_LIKES_RECEIVED] = &record->likes_received,
-        [COUNTER_FAVS_RECEIVED] = &record->favs_received,
-    };
-    return counters[counter];
-}
-
 /* What this batch adds to the counters. */
 static struct value change_of(struct view *view, uint64_t user)
 {

@@ -33,10 +33,8 @@ static int compare(const struct row *row, enum kind kind, bool is_range,
 {
     if (row->kind != kind)
         return row->kind < kind ? -1 : 1;
-    for (int i = 0; i < ROW_KEYS; i++)
-        if (row->key[i] != key[i])
-            return row->key[i] < key[i] ? -1 : 1;
-    return (int)row->is_range - (int)is_range;
+    int order = key_order(row->key, key);
+    return order ? order : (int)row->is_range - (int)is_range;
 }
 
 /* The links that lead to where the row is, or would be. */

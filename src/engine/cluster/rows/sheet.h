@@ -35,6 +35,15 @@ struct row {
     struct row *next[]; /* by level */
 };
 
+/* The order of keys. */
+static inline int key_order(const uint64_t a[ROW_KEYS], const uint64_t b[ROW_KEYS])
+{
+    for (int i = 0; i < ROW_KEYS; i++)
+        if (a[i] != b[i])
+            return a[i] < b[i] ? -1 : 1;
+    return 0;
+}
+
 struct undo {
     struct row *row;
     const struct value *value;

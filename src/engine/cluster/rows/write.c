@@ -17,10 +17,7 @@ static int by_key(const void *a, const void *b)
         return x->kind < y->kind ? -1 : 1;
     if (x->value->exists != y->value->exists)
         return x->value->exists ? 1 : -1;
-    for (int i = 0; i < ROW_KEYS; i++)
-        if (x->key[i] != y->key[i])
-            return x->key[i] < y->key[i] ? -1 : 1;
-    return 0;
+    return key_order(x->key, y->key);
 }
 
 /* A row that is as it was, or was not there and is not. */

@@ -27,16 +27,7 @@ static void put_user(struct view *view, uint64_t user, const struct user_record 
 static void count(struct view *view, uint64_t user, enum counter counter, int64_t delta)
 {
     struct user_record record = get_user(view, user);
-    uint64_t *const counters[] = {
-        [COUNTER_FOLLOWING] = &record.following,
-        [COUNTER_FOLLOWERS] = &record.followers,
-        [COUNTER_POSTS] = &record.posts,
-        [COUNTER_LIKED_POSTS] = &record.liked_posts,
-        [COUNTER_FAVED_POSTS] = &record.faved_posts,
-        [COUNTER_LIKES_RECEIVED] = &record.likes_received,
-        [COUNTER_FAVS_RECEIVED] = &record.favs_received,
-    };
-    view_add(view, counters[counter], delta);
+    view_add(view, counter_of(&record, counter), delta);
     put_user(view, user, &record);
 }
 
