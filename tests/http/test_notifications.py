@@ -454,7 +454,7 @@ def test_events_of_subscribing(server):
     ann.subscribe(story)
     switch(ann, False)
     ann.unsubscribe(story)
-    rows = server.service().get("/events", after=story)["items"]
+    rows = server.service().rows("/events")
     assert [(row["type"], row["target_type"], row["target_id"], row["action"], row["delta"])
             for row in rows if row["actor_user_id"] == ann.id] == [
         ("SubscriptionCreated", "post", story, "subscribe", 1),

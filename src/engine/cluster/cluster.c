@@ -132,6 +132,7 @@ static void cluster_stats(struct engine *engine, struct tidings_stats *stats)
     pthread_mutex_lock(&cluster->stats_mutex);
     *stats = cluster->stats;
     pthread_mutex_unlock(&cluster->stats_mutex);
+    stats->newest_id = ids_last(&cluster->ids);
     for (unsigned i = 0; i < cluster->n_lanes; i++) {
         struct queue *queue = &cluster->lanes[i].queue;
         pthread_mutex_lock(&queue->mutex);

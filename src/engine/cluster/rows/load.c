@@ -73,6 +73,7 @@ static const char *lock_of(const struct desk *desk, enum kind kind)
         return words[desk->hold];
     case KIND_COMMENT:
     case KIND_STATS:
+    case KIND_WEBHOOK:
         return words[HOLD_ALONE];
     default:
         return "";
