@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from support.events import tail
 from support.sse import Stream
 from test_users_and_posts import CHINESE
 
@@ -454,7 +455,7 @@ def test_events_of_subscribing(server):
     ann.subscribe(story)
     switch(ann, False)
     ann.unsubscribe(story)
-    rows = server.service().rows("/events")
+    rows = tail(server.service(), 0)
     assert [(row["type"], row["target_type"], row["target_id"], row["action"], row["delta"])
             for row in rows if row["actor_user_id"] == ann.id] == [
         ("SubscriptionCreated", "post", story, "subscribe", 1),

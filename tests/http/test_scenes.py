@@ -5,6 +5,7 @@ import time
 import pytest
 
 from support.client import new_user_id
+from support.events import tail
 from test_users_and_posts import CHINESE, ENGLISH
 
 
@@ -273,7 +274,7 @@ def test_events(server):
     scene = ann.scene(story)["id"]
     ann.expect(200, "PATCH", scene_path(scene), {"title": "t"})
     ann.expect(204, "DELETE", scene_path(scene))
-    rows = service.rows("/events")
+    rows = tail(service, 0)
     assert [(row["type"], row["actor_user_id"], row["target_type"], row["target_id"], row["action"], row["delta"],
              row["author_id"], row["post_id"]) for row in rows if row["actor_user_id"] == ann.id][-3:] == [
         ("ScenePublished", ann.id, "scene", scene, "publish", 1, ann.id, story),

@@ -12,7 +12,7 @@
 #include "engine/cluster/cluster.h"
 #include "engine/ops/ops.h"
 
-enum { ROUNDS_MAX = 64, TRIES_MAX = 8 };
+enum { ROUNDS_MAX = 4096, TRIES_MAX = 8 };
 
 /* ---- What operations need ------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include "engine/cluster/cluster.h"
 #include "engine/ops/ops.h"
 
-enum { ROUNDS_MAX = 64, TRIES_MAX = 3 };
+enum { ROUNDS_MAX = 4096, TRIES_MAX = 3 };
 
 static enum need need_of(enum tidings_op_kind kind)
 {

@@ -166,9 +166,9 @@ static void put_shelf(struct view *view, uint64_t user, const struct shelf_recor
 static bool get_post(struct view *view, uint64_t id, struct post_record *post)
 {
     const struct value *row = desk_get(view, KIND_POST, id, 0, 0);
-    *post = (struct post_record){.kind = TIDINGS_NOTE};
+    *post = (struct post_record){.kind = TIDINGS_STORY};
     if (!row)
-        return true; /* and it is asked for again */
+        return true; /* whatever is asked for next is wanted, too; then it is run again */
     if (!row->exists)
         return false;
     *post = (struct post_record){
@@ -319,7 +319,7 @@ static bool get_comment(struct view *view, uint64_t id, struct comment_record *c
     const struct value *row = desk_get(view, KIND_COMMENT, id, 0, 0);
     *comment = (struct comment_record){0};
     if (!row)
-        return true; /* and it is asked for again */
+        return true; /* as above */
     *comment = (struct comment_record){
         .status = (enum tidings_comment_status)row->numbers[COMMENT_STATUS],
         .moderated = row->numbers[COMMENT_MODERATED],
@@ -377,7 +377,7 @@ static bool get_scene(struct view *view, uint64_t id, struct scene_record *scene
     const struct value *row = desk_get(view, KIND_SCENE, id, 0, 0);
     *scene = (struct scene_record){0};
     if (!row)
-        return true; /* and it is asked for again */
+        return true; /* as above */
     *scene = (struct scene_record){
         .deleted = row->numbers[SCENE_REMOVED] != 0,
         .story = row->numbers[SCENE_STORY],
@@ -444,8 +444,8 @@ static bool was_given(struct view *view, uint64_t scene, uint64_t message)
 static struct position_record get_position(struct view *view, uint64_t reader, uint64_t story)
 {
     const struct value *row = desk_get(view, KIND_READING, reader, story, 0);
-    if (!row)
-        return (struct position_record){0};
+    if (!row) /* one that is shown: a list goes on with the next */
+        return (struct position_record){.reading = {.read_at = INT64_MAX, .scene = 1}};
     return (struct position_record){
         .reading =
             {
