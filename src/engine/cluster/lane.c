@@ -12,7 +12,7 @@
 #include "engine/cluster/cluster.h"
 #include "engine/ops/ops.h"
 
-enum { ROUNDS_MAX = 4096, TRIES_MAX = 8 };
+enum { ROUNDS_MAX = 4096, TRIES_MAX = 16 };
 
 /* ---- What operations need ------------------------------------------------------------------- */
 
@@ -99,9 +99,11 @@ static bool marks(const struct tidings_op *op)
 
 /* ---- One call ------------------------------------------------------------------------------- */
 
-/* An operation's id, and the server's last one before it. */
+/* An operation's id, and where the server's ids stood before it. */
 struct stamp {
-    uint64_t id, before;
+    uint64_t id;
+    struct ids_mark before;
+    uint64_t moves; /* that its tries have made of them */
 };
 
 /* What a try has left behind goes. */
@@ -140,9 +142,11 @@ static bool try_call(struct lane *lane, struct tidings_call *call, size_t index,
     if (marks(call->op))
         want_marked(desk, call->op);
     if (stamp->id <= user->numbers[USER_VERSION]) {
-        stamp->before = ids_last(desk->ids);
+        stamp->before = ids_mark(desk->ids);
+        stamp->moves = 1;
         stamp->id = ids_next(desk->ids, own.view.now_ms, user->numbers[USER_VERSION]);
     }
+    struct ids_mark begun = ids_mark(desk->ids);
     own.last_id = own.view.stamp = stamp->id;
     own.view.now_ms = id_time_ms(own.last_id);
     own.view.news = engine_is_watched(&lane->cluster->engine) ? &desk->news : NULL;
@@ -154,13 +158,14 @@ static bool try_call(struct lane *lane, struct tidings_call *call, size_t index,
     arena_clear(&desk->scratch);
     if (own.incomplete) {
         undo(desk, &own, news);
-        ids_give_back(desk->ids, own.last_id, stamp->id);
+        ids_rewind(desk->ids, begun, own.n_ids);
+        stamp->moves += own.n_ids ? own.n_ids + 1 : 0;
         return false;
     }
     call->err = err ? err : own.err;
     if (call->err) {
         undo(desk, &own, news);
-        ids_give_back(desk->ids, own.last_id, stamp->before);
+        ids_rewind(desk->ids, stamp->before, stamp->moves + own.n_ids);
         return true;
     }
     if (desk->sheet.n_undo)
@@ -204,7 +209,7 @@ static void put_locks(struct desk *desk, struct tidings_call **calls, size_t n)
 static enum sql_outcome run_all(struct lane *lane, struct tidings_call **calls, size_t n)
 {
     bool ready[BATCH_MAX] = {false};
-    struct stamp stamps[BATCH_MAX] = {{0, 0}};
+    struct stamp stamps[BATCH_MAX] = {{.id = 0}};
     size_t left = n;
     unsigned statements = 2;
     put_locks(&lane->desk, calls, n);

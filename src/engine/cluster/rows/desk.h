@@ -61,8 +61,8 @@ struct desk_view {
     uint64_t actor;  /* whose user row is locked; 0: nobody's */
     bool incomplete; /* something was not at hand: load what is wanted, and run it again */
     enum need need;
-    bool spent; /* the operation's own id is taken */
     uint64_t last_id;
+    uint64_t n_ids;  /* taken besides the operation's own */
     size_t n_events; /* the batch's when the operation began */
     uint64_t n_positions;
 };

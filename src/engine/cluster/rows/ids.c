@@ -28,8 +28,10 @@ uint64_t ids_next(struct ids *ids, int64_t now_ms, uint64_t above)
     uint64_t next = id_next(last - last % ID_STEP, now_ms) + ids->slot;
     if (next > TIDINGS_ID_MAX || next > ids->until || next <= last)
         next = 0;
-    else
+    if (next) {
         ids->last = next;
+        ids->moves++;
+    }
     pthread_mutex_unlock(&ids->mutex);
     return next;
 }
@@ -41,11 +43,21 @@ void ids_extend(struct ids *ids, uint64_t until)
     pthread_mutex_unlock(&ids->mutex);
 }
 
-void ids_give_back(struct ids *ids, uint64_t id, uint64_t before)
+struct ids_mark ids_mark(struct ids *ids)
 {
     pthread_mutex_lock(&ids->mutex);
-    if (ids->last == id)
-        ids->last = before;
+    struct ids_mark mark = {ids->last, ids->moves};
+    pthread_mutex_unlock(&ids->mutex);
+    return mark;
+}
+
+void ids_rewind(struct ids *ids, struct ids_mark mark, uint64_t n)
+{
+    pthread_mutex_lock(&ids->mutex);
+    if (n && ids->moves == mark.moves + n) {
+        ids->last = mark.last;
+        ids->moves++;
+    }
     pthread_mutex_unlock(&ids->mutex);
 }
 

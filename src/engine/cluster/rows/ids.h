@@ -15,6 +15,7 @@ struct ids {
     pthread_mutex_t mutex;
     unsigned slot;
     uint64_t last;
+    uint64_t moves; /* how often `last` has changed */
     uint64_t until; /* the lease: greater ones are not made */
 };
 
@@ -27,14 +28,19 @@ void ids_release(struct ids *ids);
 /* An id greater than `above` and all that were given out before; 0: not within the lease, or all are used up. */
 uint64_t ids_next(struct ids *ids, int64_t now_ms, uint64_t above);
 
-/* It was not used after all: as if it had not been made, if none was since. `before` is what was the last one then. */
-void ids_give_back(struct ids *ids, uint64_t id, uint64_t before);
-uint64_t ids_last(struct ids *ids);
+/* Where it stands; and back to there, if it has moved just so many times since, all of them the caller's: the ids were not
+ * used. Going back is a move, too. */
+struct ids_mark {
+    uint64_t last, moves;
+};
+struct ids_mark ids_mark(struct ids *ids);
+void ids_rewind(struct ids *ids, struct ids_mark mark, uint64_t n);
 
 /* The lease goes on until then. */
 void ids_extend(struct ids *ids, uint64_t until);
 
-/* The time of the newest one. */
+/* The newest one, and its time. */
+uint64_t ids_last(struct ids *ids);
 int64_t ids_last_ms(struct ids *ids);
 
 #endif

@@ -209,6 +209,48 @@ static enum sql_outcome take_all(struct desk *desk, const struct plans *plans)
     return outcome;
 }
 
+/* ---- Rows that must be there to be locked --------------------------------------------------- */
+
+static bool is_story(struct desk *desk, uint64_t id)
+{
+    const uint64_t key[ROW_KEYS] = {id};
+    const struct value *post = sheet_peek(&desk->sheet, KIND_POST, key);
+    return post && post->exists && post->numbers[POST_KIND] == TIDINGS_STORY;
+}
+
+/* An author's or story's row that was to be locked, and is not there. */
+static bool is_missing(struct desk *desk, const struct row *row)
+{
+    if (row->value || row->is_range || !*lock_of(desk, row->kind))
+        return false;
+    return row->kind == KIND_AUTHOR || (row->kind == KIND_STORY && is_story(desk, row->key[0]));
+}
+
+/*
+ * A row that does not exist cannot be locked: who follows somebody who has never published would not be held up by the first
+ * post, and have it delivered or not as luck will have it. So it is made, by itself, and all is begun again.
+ */
+static enum sql_outcome make_missing(struct desk *desk)
+{
+    bool any = false;
+    buf_clear(&desk->text);
+    buf_literal(&desk->text, "ROLLBACK");
+    for (size_t i = 0; i < desk->sheet.n_wanted; i++) {
+        const struct row *row = desk->sheet.wanted[i];
+        if (!is_missing(desk, row))
+            continue;
+        const struct kind_form *form = &kind_forms[row->kind];
+        any = true;
+        buf_printf(&desk->text, ";INSERT INTO %s (", form->table);
+        kind_put_columns(&desk->text, row->kind);
+        buf_printf(&desk->text, ") VALUES (%llu,0,0,0) ON DUPLICATE KEY UPDATE %s=%s",
+                   (unsigned long long)row->key[0], form->keys[0], form->keys[0]);
+    }
+    enum sql_outcome outcome = any ? sql_run(desk->sql, &desk->text) : SQL_DONE;
+    buf_clear(&desk->text);
+    return any && !outcome ? SQL_AGAIN : outcome;
+}
+
 enum sql_outcome desk_load(struct desk *desk, unsigned n_before)
 {
     struct plans plans = {0};
@@ -224,9 +266,11 @@ enum sql_outcome desk_load(struct desk *desk, unsigned n_before)
         desk->sheet.failed = true;
     else if (desk->text.len)
         outcome = take_all(desk, &plans);
-    if (!outcome)
-        sheet_settle_wanted(&desk->sheet);
     free(plans.at);
     buf_clear(&desk->text);
+    if (!outcome)
+        outcome = make_missing(desk);
+    if (!outcome)
+        sheet_settle_wanted(&desk->sheet);
     return outcome;
 }

@@ -605,11 +605,12 @@ static uint64_t next_id(struct view *view)
 {
     struct desk_view *own = desk_view(view);
     uint64_t id = ids_next(own->desk->ids, view->now_ms, own->last_id);
-    if (!id)
+    if (!id) {
         view_fail(view, TIDINGS_NO_SPACE);
-    else
-        own->last_id = id;
-    return id;
+        return 0;
+    }
+    own->n_ids++;
+    return own->last_id = id;
 }
 
 /* Its position is given with the commit. */

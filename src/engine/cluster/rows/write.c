@@ -10,13 +10,24 @@
 
 enum { ROWS_A_STATEMENT = 1000 };
 
+/* How a row is written. What is published is new, or it is not: an id that was given twice must not replace anything. */
+enum way { DELETES, INSERTS, REPLACES };
+
+static enum way way_of(const struct row *row)
+{
+    bool published = row->kind == KIND_POST || row->kind == KIND_SCENE || row->kind == KIND_COMMENT;
+    if (!row->value->exists)
+        return DELETES;
+    return published && !(row->loaded && row->loaded->exists) ? INSERTS : REPLACES;
+}
+
 static int by_key(const void *a, const void *b)
 {
     const struct row *x = *(struct row *const *)a, *y = *(struct row *const *)b;
     if (x->kind != y->kind)
         return x->kind < y->kind ? -1 : 1;
-    if (x->value->exists != y->value->exists)
-        return x->value->exists ? 1 : -1;
+    if (way_of(x) != way_of(y))
+        return way_of(x) < way_of(y) ? -1 : 1;
     return key_order(x->key, y->key);
 }
 
@@ -104,8 +115,10 @@ static void put_rows(struct buf *text, struct row **rows, size_t n)
             buf_char(text, ',');
         put_values(text, rows[i], form);
     }
-    buf_literal(text, " ON DUPLICATE KEY UPDATE ");
-    put_updates(text, form, adds);
+    if (way_of(rows[0]) == REPLACES) {
+        buf_literal(text, " ON DUPLICATE KEY UPDATE ");
+        put_updates(text, form, adds);
+    }
     buf_char(text, ';');
 }
 
@@ -135,14 +148,14 @@ static void put_all(struct buf *text, struct row **rows, size_t n, bool last)
     for (size_t i = 0, count; i < n; i += count) {
         for (count = 1; i + count < n && count < ROWS_A_STATEMENT &&
                         rows[i + count]->kind == rows[i]->kind &&
-                        rows[i + count]->value->exists == rows[i]->value->exists;)
+                        way_of(rows[i + count]) == way_of(rows[i]);)
             count++;
         if (!has_turn(rows[i]->kind, last))
             continue;
-        if (rows[i]->value->exists)
-            put_rows(text, rows + i, count);
-        else
+        if (way_of(rows[i]) == DELETES)
             put_deletes(text, rows + i, count);
+        else
+            put_rows(text, rows + i, count);
     }
 }
 
