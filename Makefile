@@ -24,7 +24,7 @@ BUILD := build$(if $(SAN),-$(SAN))
 # The sanitizers need clang's interceptors to be the program's first library.
 OPTIONS := $(if $(SAN),-Db_sanitize=$(SAN) -Db_lundef=false)
 
-.PHONY: help setup tools everything build run test lint fmt model moments crash powerloss faults fuzz soak clients bench bench-streams screenshots deb test-deb clean
+.PHONY: help setup tools everything build run test lint fmt model cluster-tests moments crash powerloss faults fuzz soak clients bench bench-streams screenshots deb test-deb clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -66,6 +66,11 @@ test: everything
 ## make model   the long random test: SEED=1 OPS=1000000
 model: everything
 	@tests/model/run $(BUILD)/tests/model_test "$(SEED)" $(OPS)
+
+## make cluster-tests   the random tests on the cluster engine: SEED=1 OPS=1000000
+cluster-tests: everything
+	@TIDINGS_TEST_ENGINE=cluster tests/support/with-mariadb tests/model/run $(BUILD)/tests/model_test "$(SEED)" $(OPS)
+	@TIDINGS_TEST_ENGINE=cluster tests/support/with-mariadb $(BUILD)/tests/concurrency_test --seconds 20
 
 ## make crash      kill -9 under 32 clients, again and again: SEED=1 ROUNDS=200
 crash: everything

@@ -168,6 +168,11 @@ static bool try_call(struct lane *lane, struct tidings_call *call, size_t index,
         ids_rewind(desk->ids, stamp->before, stamp->moves + own.n_ids);
         return true;
     }
+    /* Opening what is read already is but a look. */
+    if (call->op->kind == TIDINGS_OP_OPEN && !desk->sheet.n_undo) {
+        ids_rewind(desk->ids, stamp->before, stamp->moves + own.n_ids);
+        return true;
+    }
     if (desk->sheet.n_undo)
         put_version(desk, call->op->user_id, own.last_id);
     sheet_keep(&desk->sheet);
