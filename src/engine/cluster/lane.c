@@ -169,7 +169,7 @@ static bool try_call(struct lane *lane, struct tidings_call *call, size_t index,
         return true;
     }
     /* Opening what is read already is but a look. */
-    if (call->op->kind == TIDINGS_OP_OPEN && !desk->sheet.n_undo) {
+    if (call->op->kind == TIDINGS_OP_OPEN && !call->op->once && !desk->sheet.n_undo) {
         ids_rewind(desk->ids, stamp->before, stamp->moves + own.n_ids);
         return true;
     }
