@@ -33,7 +33,7 @@ int64_t cluster_now(struct cluster *cluster, const struct tidings_op *op)
 
 void desk_init(struct cluster *cluster, struct desk *desk, bool reads)
 {
-    *desk = (struct desk){.settings = &cluster->settings, .ids = &cluster->ids, .reads = reads};
+    *desk = (struct desk){.ids = &cluster->ids, .reads = reads};
     sheet_init(&desk->sheet, SHEET_MEMORY_MAX);
     authors_init(&desk->authors, HEADS_MEMORY_MAX);
     arena_init(&desk->scratch, SCRATCH_MEMORY_MAX);

@@ -138,7 +138,4 @@ void news_stop(struct cluster *cluster);
 void *lane_main(void *lane);
 void *reader_main(void *reader);
 
-/* For every call of a batch, in turn. */
-void complete(struct tidings_call **calls, size_t n, enum tidings_err err);
-
 #endif

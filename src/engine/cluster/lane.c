@@ -126,6 +126,15 @@ static void put_version(struct desk *desk, uint64_t user, uint64_t stamp)
     sheet_put(&desk->sheet, KIND_USER, key, &value);
 }
 
+static void tell_fault(struct cluster *cluster)
+{
+    pthread_mutex_lock(&cluster->stats_mutex);
+    cluster->stats.faults++;
+    pthread_mutex_unlock(&cluster->stats_mutex);
+    if (cluster->fault)
+        cluster->fault(cluster->fault_ctx, "a stored count would have gone below zero; run verify");
+}
+
 /* Runs it on what is at hand; false if that is not enough. The stamp is kept for the next try. */
 static bool try_call(struct lane *lane, struct tidings_call *call, size_t index,
                      struct stamp *stamp)
@@ -163,6 +172,8 @@ static bool try_call(struct lane *lane, struct tidings_call *call, size_t index,
         return false;
     }
     call->err = err ? err : own.err;
+    if (own.view.fault)
+        tell_fault(lane->cluster);
     if (call->err) {
         undo(desk, &own, news);
         ids_rewind(desk->ids, stamp->before, stamp->moves + own.n_ids);
@@ -350,7 +361,7 @@ static enum sql_outcome try_batch(struct lane *lane, struct tidings_call **calls
     return outcome;
 }
 
-void complete(struct tidings_call **calls, size_t n, enum tidings_err err)
+static void complete(struct tidings_call **calls, size_t n, enum tidings_err err)
 {
     for (size_t i = 0; i < n; i++) {
         calls[i]->err = err;

@@ -35,7 +35,6 @@ struct question {
 };
 
 struct desk {
-    const struct tidings_settings *settings;
     struct sql *sql;
     struct ids *ids;
     struct sheet sheet;
