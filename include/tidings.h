@@ -1109,7 +1109,10 @@ struct tidings_stats {
     uint64_t clock_jumps;  /* of more than a minute, since opening */
     int64_t clock_jump_ms; /* how far the last one went: ahead, or below 0 back */
     int64_t clock_jump_at; /* and when */
-    bool clock_stopped;    /* it went more than a day ahead: CLOCK until it comes back */
+    int64_t clock_off_ms;  /* in a cluster: ahead of the database's, or below 0 behind it */
+    bool
+        clock_stopped; /* it went more than a day ahead, or is more than a second off in a cluster: CLOCK until it comes
+                              back */
     uint64_t newest_id;
 };
 

@@ -246,7 +246,9 @@ static void print_engine(struct api *api, struct buf *to)
            stats.read_only);
     single(to, "clock_jumps_total", "counter", "Jumps of the clock by more than a minute.",
            stats.clock_jumps);
-    single(to, "clock_stopped", "gauge", "1: the clock is far ahead, nothing is written.",
+    single(to, "clock_off_ms", "gauge", "Between the clock and the database's, in a cluster.",
+           (uint64_t)llabs(stats.clock_off_ms));
+    single(to, "clock_stopped", "gauge", "1: the clock is not believed, nothing is written.",
            stats.clock_stopped);
     print_engine_histogram(to, "batch_size", "Changes made durable together.", stats.batch_size, 1,
                            (double)stats.changes);

@@ -100,6 +100,7 @@ static void put_clock(struct json_out *out, const struct tidings_stats *stats)
     } else {
         json_out_null(out);
     }
+    put_i64(out, "off_ms", stats->clock_off_ms);
     put_bool(out, "stopped", stats->clock_stopped);
     json_out_end(out);
 }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
+
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -16,6 +18,30 @@ static int64_t most(int64_t a, int64_t b)
 void ages_init(struct ages *ages)
 {
     *ages = (struct ages){.n = 1};
+}
+
+size_t ages_pack(const struct ages *ages, uint8_t bytes[AGES_BYTES_MAX])
+{
+    for (size_t i = 0; i < ages->n; i++, bytes += AGE_MARK_BYTES) {
+        put_u64(bytes, (uint64_t)ages->at[i].elapsed_ms);
+        put_u64(bytes + 8, (uint64_t)ages->at[i].id_ms);
+        put_u64(bytes + 16, (uint64_t)ages->at[i].lead_ms);
+    }
+    return ages->n * AGE_MARK_BYTES;
+}
+
+bool ages_unpack(struct ages *ages, const uint8_t *bytes, size_t n)
+{
+    if (!n || n > AGES_BYTES_MAX || n % AGE_MARK_BYTES)
+        return false;
+    struct decoder from = decoder_of(bytes, n);
+    ages->n = n / AGE_MARK_BYTES;
+    for (size_t i = 0; i < ages->n; i++) {
+        ages->at[i].elapsed_ms = (int64_t)read_u64(&from);
+        ages->at[i].id_ms = (int64_t)read_u64(&from);
+        ages->at[i].lead_ms = (int64_t)read_u64(&from);
+    }
+    return true;
 }
 
 /* A mark is of use for what happened between it and the next one. */

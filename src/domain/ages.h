@@ -33,6 +33,12 @@ struct ages {
     struct age_mark at[AGES_MARKS];
 };
 
+/* As they are stored: three numbers of eight bytes a mark. */
+enum { AGE_MARK_BYTES = 24, AGES_BYTES_MAX = AGES_MARKS * AGE_MARK_BYTES };
+size_t ages_pack(const struct ages *ages, uint8_t bytes[AGES_BYTES_MAX]);
+/* False if these are none. */
+bool ages_unpack(struct ages *ages, const uint8_t *bytes, size_t n);
+
 /* Both times are the same. */
 void ages_init(struct ages *ages);
 

@@ -12,6 +12,10 @@ from support.contract import contract  # noqa: E402
 from support.server import Server  # noqa: E402
 
 
+# What is about several servers on one database.
+collect_ignore_glob = [] if os.environ.get("TIDINGS_TEST_ENGINE") == "cluster" else ["test_cluster_*"]
+
+
 def pytest_addoption(parser):
     parser.addoption("--long", action="store_true", help="run the long tests, too")
     parser.addoption("--examples", type=int, default=None, help="schemathesis: examples per operation")

@@ -4,9 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
-#include "base/wait.h"
 #include "engine/cluster/schema.h"
 #include "engine/ops/ops.h"
 
@@ -20,20 +18,19 @@ enum { BUSY_RETRY_MS = 1000 };
 
 /* ---- Desks ---------------------------------------------------------------------------------- */
 
-int64_t cluster_now(struct cluster *cluster, const struct tidings_op *op)
+struct moment cluster_now(struct cluster *cluster, const struct tidings_op *op)
 {
-    struct timespec now;
-    if (op->now_ms)
-        return op->now_ms;
-    if (cluster->clock)
-        return cluster->clock(cluster->clock_ctx);
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    int64_t elapsed_ms = atomic_load(&cluster->elapsed_ms);
+    int64_t last_ms = elapsed_ms + atomic_load(&cluster->clock.lead_ms);
+    return clock_at(&cluster->clock, op->now_ms, last_ms, elapsed_ms);
 }
 
 void desk_init(struct cluster *cluster, struct desk *desk, bool reads)
 {
-    *desk = (struct desk){.ids = &cluster->ids, .reads = reads};
+    *desk = (struct desk){.ids = &cluster->ids,
+                          .clock = &cluster->clock,
+                          .clocks_apart_ms = cluster->compares_clocks ? CLOCKS_APART_MS : 0,
+                          .reads = reads};
     sheet_init(&desk->sheet, SHEET_MEMORY_MAX);
     authors_init(&desk->authors, HEADS_MEMORY_MAX);
     arena_init(&desk->scratch, SCRATCH_MEMORY_MAX);
@@ -88,13 +85,13 @@ static int64_t later(int64_t a, int64_t b)
 struct desk_view desk_view_of(struct cluster *cluster, struct desk *desk,
                               const struct tidings_op *op, size_t call)
 {
-    int64_t now_ms = cluster_now(cluster, op);
+    struct moment at = cluster_now(cluster, op);
     return (struct desk_view){
         .view = {.rows = &cluster_rows,
                  .settings = &cluster->settings,
                  .scratch = &desk->scratch,
-                 .now_ms = later(now_ms, ids_last_ms(&cluster->ids)),
-                 .elapsed_ms = later(now_ms, atomic_load(&cluster->elapsed_ms))},
+                 .now_ms = later(at.wall_ms, ids_last_ms(&cluster->ids)),
+                 .elapsed_ms = at.elapsed_ms},
         .desk = desk,
         .call = call,
         .actor = op->user_id,
@@ -133,6 +130,9 @@ static void cluster_stats(struct engine *engine, struct tidings_stats *stats)
     *stats = cluster->stats;
     pthread_mutex_unlock(&cluster->stats_mutex);
     stats->newest_id = ids_last(&cluster->ids);
+    clock_stats(&cluster->clock, stats);
+    stats->clock_off_ms = server_off_ms(cluster);
+    stats->clock_stopped |= llabs(stats->clock_off_ms) > CLOCKS_APART_MS;
     for (unsigned i = 0; i < cluster->n_lanes; i++) {
         struct queue *queue = &cluster->lanes[i].queue;
         pthread_mutex_lock(&queue->mutex);
@@ -161,8 +161,10 @@ static void release(struct cluster *cluster)
     for (unsigned i = 0; i < READERS; i++)
         desk_release(&cluster->readers[i].desk);
     desk_release(&cluster->news.desk);
-    pthread_cond_destroy(&cluster->news.wanted);
-    pthread_mutex_destroy(&cluster->news.mutex);
+    desk_release(&cluster->caretaker.desk);
+    ticker_release(&cluster->news.ticker);
+    ticker_release(&cluster->caretaker.ticker);
+    clock_release(&cluster->clock);
     queue_release(&cluster->reads);
     pthread_mutex_destroy(&cluster->lease_mutex);
     pthread_mutex_destroy(&cluster->tell);
@@ -176,6 +178,7 @@ static void release(struct cluster *cluster)
 static void stop(struct cluster *cluster)
 {
     news_stop(cluster);
+    caretaker_stop(cluster);
     for (unsigned i = 0; i < cluster->n_lanes; i++)
         queue_close(&cluster->lanes[i].queue);
     for (unsigned i = 0; i < cluster->n_lanes; i++)
@@ -261,8 +264,8 @@ static struct cluster *make(const struct tidings_options *options)
         return NULL;
     engine_init(&cluster->engine, &cluster_vtable);
     cluster->settings = options->settings;
-    cluster->clock = options->clock;
-    cluster->clock_ctx = options->clock_ctx;
+    clock_init(&cluster->clock, options);
+    cluster->compares_clocks = !options->clock;
     cluster->fault = options->fault;
     cluster->fault_ctx = options->fault_ctx;
     pthread_mutex_init(&cluster->lease_mutex, NULL);
@@ -282,8 +285,10 @@ static struct cluster *make(const struct tidings_options *options)
     }
     cluster->news.cluster = cluster;
     desk_init(cluster, &cluster->news.desk, true);
-    pthread_mutex_init(&cluster->news.mutex, NULL);
-    wait_init(&cluster->news.wanted);
+    ticker_init(&cluster->news.ticker);
+    cluster->caretaker.cluster = cluster;
+    desk_init(cluster, &cluster->caretaker.desk, false);
+    ticker_init(&cluster->caretaker.ticker);
     cluster->password = strdup(options->mysql_password ? options->mysql_password : "");
     if (cluster->password)
         return cluster;
@@ -308,6 +313,8 @@ enum tidings_err engine_cluster_open(const struct tidings_options *options, stru
         err = start_threads(cluster);
     if (!err)
         err = news_start(cluster);
+    if (!err)
+        err = caretaker_start(cluster);
     if (err) {
         stop(cluster);
         release(cluster);

@@ -8,7 +8,9 @@
  *     reader.c    threads that answer: many operations, one snapshot
  *     queue.c     calls that wait for one of these
  *     news.c      what happens on other servers
- *     server.c    the server's slot among others
+ *     server.c    the server's slot among others, and its clock
+ *     caretaker.c    staying among them; removing what is nobody's any more
+ *     ticker.c    threads that look again and again
  *     schema.c    the tables
  *     reheat.c    orders and states anew when the rules for them change
  *     verify.c    recomputing what is stored twice
@@ -20,10 +22,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "engine/clock.h"
 #include "engine/cluster/rows/desk.h"
 #include "engine/engine.h"
 
 enum { LANES = 2, READERS = 2, BATCH_MAX = 256, READ_BATCH_MAX = 64, SQL_TIMEOUT_S = 10 };
+
+/* A server whose clock is further from the database's makes no ids. */
+enum { CLOCKS_APART_MS = 1000 };
 
 /* Calls that wait for a thread. */
 struct queue {
@@ -57,13 +63,31 @@ struct reader {
     struct desk desk;
 };
 
-struct news_reader {
-    struct cluster *cluster;
+/* A thread that does something again and again. */
+struct ticker {
     pthread_t thread;
     pthread_mutex_t mutex; /* guards `stopping` */
     pthread_cond_t wanted;
     bool runs, stopping;
+};
+
+void ticker_init(struct ticker *ticker);
+void ticker_release(struct ticker *ticker);
+bool ticker_start(struct ticker *ticker, void *(*main)(void *arg), void *arg);
+/* For the thread itself: until it is time to go on; false if it is time to stop. */
+bool ticker_wait(struct ticker *ticker, int ms);
+void ticker_stop(struct ticker *ticker);
+
+struct news_reader {
+    struct cluster *cluster;
+    struct ticker ticker;
     uint64_t position; /* what is behind it has not been told */
+    struct desk desk;
+};
+
+struct caretaker {
+    struct cluster *cluster;
+    struct ticker ticker;
     struct desk desk;
 };
 
@@ -73,15 +97,17 @@ struct cluster {
     struct sql_url url;
     char *password;
     uint8_t secret[TIDINGS_SECRET_BYTES];
-    int64_t (*clock)(void *ctx);
-    void *clock_ctx;
+    struct clock clock;
+    bool compares_clocks;       /* its own with the database's: not with one that is given */
+    _Atomic int64_t off_ms;     /* the clock, ahead of the database's when they were compared */
+    _Atomic int64_t ahead_ms;   /* and of the time elapsed then */
     _Atomic int64_t elapsed_ms; /* at the last change: limits never go back behind it */
     void (*fault)(void *ctx, const char *text);
     void *fault_ctx;
     struct ids ids;
     unsigned slot;
     uint64_t fence;
-    pthread_mutex_t lease_mutex; /* guards the lease's connection */
+    pthread_mutex_t lease_mutex; /* guards the lease and its connection */
     struct sql *lease_sql;
     int64_t lease_until_ms;
     struct queue reads;
@@ -89,6 +115,7 @@ struct cluster {
     struct lane lanes[LANES];
     struct reader readers[READERS];
     struct news_reader news;
+    struct caretaker caretaker;
     pthread_mutex_t tell; /* one at a time */
     pthread_mutex_t stats_mutex;
     struct tidings_stats stats;
@@ -96,8 +123,8 @@ struct cluster {
 
 /* ---- cluster.c ------------------------------------------------------------------------------ */
 
-/* The time that an operation happens at. */
-int64_t cluster_now(struct cluster *cluster, const struct tidings_op *op);
+/* The moment that an operation happens at. */
+struct moment cluster_now(struct cluster *cluster, const struct tidings_op *op);
 
 void desk_init(struct cluster *cluster, struct desk *desk, bool reads);
 void desk_release(struct desk *desk);
@@ -114,8 +141,13 @@ struct desk_view desk_view_of(struct cluster *cluster, struct desk *desk,
 
 /* Takes a slot that nobody has; its ids begin behind those of whoever had it. */
 enum tidings_err server_join(struct cluster *cluster, const char **message);
-/* Ids up to that time and some more may be made; false if the slot is lost, or nobody can be asked. */
-bool server_extend(struct cluster *cluster, int64_t time_ms);
+/* Ids up to that time and some more may be made. CLOCK: not with this clock; UNREACHABLE: the slot is lost, or nobody can be
+ * asked. */
+enum tidings_err server_extend(struct cluster *cluster, int64_t time_ms);
+/* The same for now, and others see that it is here. */
+void server_beat(struct cluster *cluster);
+/* How far the clock is ahead of the database's. */
+int64_t server_off_ms(struct cluster *cluster);
 void server_leave(struct cluster *cluster);
 
 /* ---- reheat.c ------------------------------------------------------------------------------- */
@@ -132,6 +164,11 @@ enum tidings_err cluster_verify(struct engine *engine, struct tidings_verify *ve
 
 enum tidings_err news_start(struct cluster *cluster);
 void news_stop(struct cluster *cluster);
+
+/* ---- caretaker.c ------------------------------------------------------------------------------- */
+
+enum tidings_err caretaker_start(struct cluster *cluster);
+void caretaker_stop(struct cluster *cluster);
 
 /* ---- lane.c, reader.c ----------------------------------------------------------------------- */
 

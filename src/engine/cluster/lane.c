@@ -135,6 +135,17 @@ static void tell_fault(struct cluster *cluster)
         cluster->fault(cluster->fault_ctx, "a stored count would have gone below zero; run verify");
 }
 
+/* The user's last change may be of a server whose ids were further ahead than this one's lease goes. */
+static void take_stamp(struct lane *lane, struct stamp *stamp, int64_t now_ms, uint64_t version)
+{
+    struct ids *ids = lane->desk.ids;
+    stamp->before = ids_mark(ids);
+    stamp->moves = 1;
+    stamp->id = ids_next(ids, now_ms, version);
+    if (!stamp->id && !server_extend(lane->cluster, id_time_ms(version) + 1))
+        stamp->id = ids_next(ids, now_ms, version);
+}
+
 /* Runs it on what is at hand; false if that is not enough. The stamp is kept for the next try. */
 static bool try_call(struct lane *lane, struct tidings_call *call, size_t index,
                      struct stamp *stamp)
@@ -150,11 +161,8 @@ static bool try_call(struct lane *lane, struct tidings_call *call, size_t index,
         return false;
     if (marks(call->op))
         want_marked(desk, call->op);
-    if (stamp->id <= user->numbers[USER_VERSION]) {
-        stamp->before = ids_mark(desk->ids);
-        stamp->moves = 1;
-        stamp->id = ids_next(desk->ids, own.view.now_ms, user->numbers[USER_VERSION]);
-    }
+    if (stamp->id <= user->numbers[USER_VERSION])
+        take_stamp(lane, stamp, own.view.now_ms, user->numbers[USER_VERSION]);
     struct ids_mark begun = ids_mark(desk->ids);
     own.last_id = own.view.stamp = stamp->id;
     own.view.now_ms = id_time_ms(own.last_id);
@@ -323,10 +331,18 @@ static int64_t latest(struct lane *lane, struct tidings_call **calls, size_t n)
 {
     int64_t time_ms = 0;
     for (size_t i = 0; i < n; i++) {
-        int64_t now_ms = cluster_now(lane->cluster, calls[i]->op);
+        int64_t now_ms = cluster_now(lane->cluster, calls[i]->op).wall_ms;
         time_ms = now_ms > time_ms ? now_ms : time_ms;
     }
     return time_ms;
+}
+
+/* Nothing is written with a clock that is not believed. */
+static enum sql_outcome refuse_all(struct tidings_call **calls, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        calls[i]->err = TIDINGS_CLOCK;
+    return SQL_DONE;
 }
 
 /* Tries the batch once; *sent: LOST does not mean that nothing has happened. */
@@ -338,7 +354,10 @@ static enum sql_outcome try_batch(struct lane *lane, struct tidings_call **calls
     *sent = false;
     if (!desk_connect(lane->cluster, desk))
         return SQL_LOST;
-    if (!server_extend(lane->cluster, latest(lane, calls, n)))
+    enum tidings_err err = server_extend(lane->cluster, latest(lane, calls, n));
+    if (err == TIDINGS_CLOCK)
+        return refuse_all(calls, n);
+    if (err)
         return SQL_LOST;
     desk->hold = plan_of(calls[0]->op).hold;
     desk->news.lost = false;

@@ -4,10 +4,7 @@
  * again and again while anybody watches. What happened on this server its lanes tell themselves, at once. Events that are not
  * kept are not heard of elsewhere.
  */
-#include <time.h>
-
 #include "base/thread.h"
-#include "base/wait.h"
 #include "engine/cluster/cluster.h"
 
 enum { EVERY_MS = 25, IDLE_MS = 250, PAGE = 1000 };
@@ -72,24 +69,6 @@ static bool look(struct news_reader *news, struct tidings_event *events)
     return n == PAGE;
 }
 
-/* Until it is time to look again; false if it is time to stop. */
-static bool wait_for_more(struct news_reader *news)
-{
-    bool watched = engine_is_watched(&news->cluster->engine);
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += (watched ? EVERY_MS : IDLE_MS) * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
-    pthread_mutex_lock(&news->mutex);
-    int rc = 0;
-    while (!news->stopping && !rc)
-        rc = pthread_cond_timedwait(&news->wanted, &news->mutex, &until);
-    bool go_on = !news->stopping;
-    pthread_mutex_unlock(&news->mutex);
-    return go_on;
-}
-
 static void *news_main(void *arg)
 {
     struct news_reader *news = arg;
@@ -98,7 +77,8 @@ static void *news_main(void *arg)
     do
         while (look(news, events))
             ;
-    while (wait_for_more(news));
+    while (
+        ticker_wait(&news->ticker, engine_is_watched(&news->cluster->engine) ? EVERY_MS : IDLE_MS));
     return NULL;
 }
 
@@ -108,20 +88,10 @@ enum tidings_err news_start(struct cluster *cluster)
     struct news_reader *news = &cluster->news;
     if (!desk_connect(cluster, &news->desk) || find_end(news, &news->position))
         return TIDINGS_UNREACHABLE;
-    if (pthread_create(&news->thread, NULL, news_main, news))
-        return TIDINGS_NO_MEMORY;
-    news->runs = true;
-    return TIDINGS_OK;
+    return ticker_start(&news->ticker, news_main, news) ? TIDINGS_OK : TIDINGS_NO_MEMORY;
 }
 
 void news_stop(struct cluster *cluster)
 {
-    struct news_reader *news = &cluster->news;
-    if (!news->runs)
-        return;
-    pthread_mutex_lock(&news->mutex);
-    news->stopping = true;
-    pthread_cond_signal(&news->wanted);
-    pthread_mutex_unlock(&news->mutex);
-    pthread_join(news->thread, NULL);
+    ticker_stop(&cluster->news.ticker);
 }

@@ -121,6 +121,13 @@ static const struct step steps[] = {
      ", fence " ID ", batch " ID ", PRIMARY KEY (slot, lane)" END ";"
      "CREATE TABLE IF NOT EXISTS server (slot TINYINT UNSIGNED NOT NULL, fence " ID ", until_id " ID
      ", seen_at DATETIME(3) NOT NULL, PRIMARY KEY (slot)" END},
+    {"the time that has elapsed",
+     "CREATE TABLE IF NOT EXISTS clock (id TINYINT UNSIGNED NOT NULL, elapsed_ms BIGINT NOT NULL"
+     ", ages VARBINARY(1024) NOT NULL, PRIMARY KEY (id)" END ";"
+     "INSERT INTO clock VALUES (1, 0, x'') ON DUPLICATE KEY UPDATE id = id;"
+     "CREATE TABLE IF NOT EXISTS server_clock (slot TINYINT UNSIGNED NOT NULL"
+     ", boot VARBINARY(64) NOT NULL, offset_ms BIGINT NOT NULL, lead_ms BIGINT NOT NULL"
+     ", PRIMARY KEY (slot)" END},
 };
 enum { STEPS = sizeof steps / sizeof *steps };
 

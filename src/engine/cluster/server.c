@@ -2,7 +2,12 @@
 /*
  * A server's place among the others: a slot, which its ids carry. It is leased, as a range of the ids' time: ids beyond it are
  * not made, and whoever has the slot next begins behind it. So a server that slept cannot make an id twice.
+ *
+ * With the lease goes the time. All servers share how much has elapsed (engine/clock.h): the furthest of them says, and the
+ * others follow. And each compares its clock with the database's; one that is off makes no ids.
  */
+#include <stdlib.h>
+
 #include "domain/ids.h"
 #include "engine/cluster/cluster.h"
 
@@ -83,6 +88,131 @@ static enum sql_outcome fence_lanes(struct cluster *cluster)
     return outcome;
 }
 
+/* ---- The time ------------------------------------------------------------------------------- */
+
+/* What all servers know of it. */
+struct shared_time {
+    int64_t elapsed_ms; /* 0: nobody has been here yet */
+    struct ages ages;
+    int64_t database_ms; /* by the database's clock */
+};
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t wall_ms(const struct cluster *cluster)
+{
+    return cluster->clock.wall(cluster->clock.ctx);
+}
+
+/* Locks the row until the end of the transaction, if there is one. */
+static enum sql_outcome read_time(struct cluster *cluster, struct shared_time *time)
+{
+    struct buf text;
+    buf_init(&text, 1 << 12);
+    buf_literal(&text, "SELECT elapsed_ms, CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS UNSIGNED), ages "
+                       "FROM clock WHERE id=1 FOR UPDATE");
+    enum sql_outcome outcome = sql_send(cluster->lease_sql, &text);
+    *time = (struct shared_time){0};
+    ages_init(&time->ages);
+    if (!outcome && sql_row(cluster->lease_sql)) {
+        struct bytes ages = sql_bytes(cluster->lease_sql, 2);
+        time->elapsed_ms = (int64_t)sql_u64(cluster->lease_sql, 0);
+        time->database_ms = (int64_t)sql_u64(cluster->lease_sql, 1);
+        ages_unpack(&time->ages, ages.p, ages.n);
+    }
+    buf_release(&text);
+    return outcome;
+}
+
+static void put_time(struct cluster *cluster, struct buf *text, const struct shared_time *time)
+{
+    uint8_t ages[AGES_BYTES_MAX];
+    const struct clock_row *row = &cluster->clock.row;
+    size_t n = ages_pack(&time->ages, ages);
+    buf_printf(text, "UPDATE clock SET elapsed_ms=%lld, ages=", (long long)time->elapsed_ms);
+    sql_put_bytes(text, (struct bytes){ages, n});
+    buf_printf(
+        text,
+        " WHERE id=1;REPLACE INTO server_clock (slot, offset_ms, lead_ms, boot) VALUES (%u,%lld,"
+        "%lld,",
+        cluster->slot, (long long)atomic_load(&cluster->clock.offset_ms),
+        (long long)atomic_load(&cluster->clock.lead_ms));
+    sql_put_bytes(text, (struct bytes){(const uint8_t *)row->boot, strlen(row->boot)});
+    buf_literal(text, ")");
+}
+
+/* Where servers on this machine left the time, since it was started; false: there were none. */
+static enum sql_outcome read_boot(struct cluster *cluster, struct clock_row *row)
+{
+    struct buf text;
+    char boot[BOOT_BYTES];
+    boot_name(boot);
+    buf_init(&text, 1 << 12);
+    buf_literal(&text, "SELECT offset_ms, lead_ms FROM server_clock WHERE boot=");
+    sql_put_bytes(&text, (struct bytes){(const uint8_t *)boot, strlen(boot)});
+    buf_literal(&text, " ORDER BY offset_ms DESC LIMIT 1");
+    enum sql_outcome outcome = sql_send(cluster->lease_sql, &text);
+    if (!outcome && sql_row(cluster->lease_sql)) {
+        row->offset_ms = sql_i64(cluster->lease_sql, 0);
+        row->lead_ms = sql_i64(cluster->lease_sql, 1);
+        memcpy(row->boot, boot, sizeof boot);
+    }
+    buf_release(&text);
+    return outcome;
+}
+
+static enum sql_outcome resume_time(struct cluster *cluster)
+{
+    struct shared_time time;
+    struct clock_row row = {.boot = NO_BOOT};
+    enum sql_outcome outcome = read_time(cluster, &time);
+    if (!outcome)
+        outcome = read_boot(cluster, &row);
+    row.ages = time.ages;
+    /* At a time that leads the time elapsed as much as ids did: no jump. */
+    struct clock_left left = {.has_elapsed = time.elapsed_ms != 0,
+                              .elapsed_ms = time.elapsed_ms,
+                              .newest_ms = time.elapsed_ms + time.ages.at[time.ages.n - 1].lead_ms,
+                              .row = time.elapsed_ms ? &row : NULL,
+                              .shared = true};
+    if (!outcome)
+        clock_open(&cluster->clock, &left);
+    return outcome;
+}
+
+/* The database's clock was read at some time between then and now: what is sure of how far they are apart. */
+static void compare_clocks(struct cluster *cluster, int64_t before_ms, int64_t database_ms)
+{
+    int64_t after_ms = wall_ms(cluster), off_ms = 0;
+    if (before_ms > database_ms)
+        off_ms = before_ms - database_ms;
+    else if (after_ms < database_ms)
+        off_ms = after_ms - database_ms;
+    atomic_store(&cluster->off_ms, cluster->compares_clocks ? off_ms : 0);
+    atomic_store(&cluster->ahead_ms, clock_ahead(&cluster->clock));
+}
+
+/* What was done to the clock since they were compared. */
+static int64_t moved_ms(struct cluster *cluster)
+{
+    return clock_ahead(&cluster->clock) - atomic_load(&cluster->ahead_ms);
+}
+
+int64_t server_off_ms(struct cluster *cluster)
+{
+    return cluster->compares_clocks ? atomic_load(&cluster->off_ms) + moved_ms(cluster) : 0;
+}
+
+static bool is_off(struct cluster *cluster)
+{
+    return llabs(server_off_ms(cluster)) > CLOCKS_APART_MS || clock_read(&cluster->clock).stopped;
+}
+
+/* ---- Joining -------------------------------------------------------------------------------- */
+
 enum tidings_err server_join(struct cluster *cluster, const char **message)
 {
     enum sql_outcome outcome = SQL_DONE;
@@ -99,6 +229,8 @@ enum tidings_err server_join(struct cluster *cluster, const char **message)
         outcome = read_slot(cluster, &until);
     if (!outcome && ours)
         outcome = fence_lanes(cluster);
+    if (!outcome && ours)
+        outcome = resume_time(cluster);
     if (outcome || !ours) {
         *message = outcome ? "the database refused a statement" : "16 servers are running already";
         return outcome ? sql_err(outcome) : TIDINGS_BUSY;
@@ -110,38 +242,104 @@ enum tidings_err server_join(struct cluster *cluster, const char **message)
 
 /* ---- Keeping it ----------------------------------------------------------------------------- */
 
-static bool renew(struct cluster *cluster, uint64_t until)
+/* Tells the others that it is here, and until when it may make ids; *kept is false if its slot is another's. */
+static enum sql_outcome renew_slot(struct cluster *cluster, int64_t until_ms, bool *kept)
 {
     struct buf text;
-    bool kept = false;
-    if (!connection(cluster))
-        return false;
     buf_init(&text, 1 << 12);
-    buf_printf(&text,
-               "UPDATE server SET until_id=%llu, seen_at=NOW(3) WHERE slot=%u AND fence=%llu",
-               (unsigned long long)until, cluster->slot, (unsigned long long)cluster->fence);
-    if (change(cluster, &text, &kept))
-        lose(cluster);
+    buf_printf(
+        &text, "UPDATE server SET until_id=%llu, seen_at=NOW(3) WHERE slot=%u AND fence=%llu",
+        (unsigned long long)id_floor(until_ms), cluster->slot, (unsigned long long)cluster->fence);
+    enum sql_outcome outcome = change(cluster, &text, kept);
     buf_release(&text);
-    return kept;
+    return outcome;
 }
 
-bool server_extend(struct cluster *cluster, int64_t time_ms)
+static enum sql_outcome write_time(struct cluster *cluster, const struct shared_time *time)
 {
-    bool fine = true;
-    int64_t last_ms = ids_last_ms(&cluster->ids);
-    time_ms = last_ms > time_ms ? last_ms : time_ms;
+    struct buf text;
+    buf_init(&text, 1 << 13);
+    put_time(cluster, &text, time);
+    buf_literal(&text, ";COMMIT");
+    enum sql_outcome outcome = sql_run(cluster->lease_sql, &text);
+    buf_release(&text);
+    return outcome;
+}
+
+/* The time goes on by what this server knows; the marks by the clock that all share. */
+static void advance(struct cluster *cluster, struct shared_time *time, int64_t id_ms)
+{
+    clock_raise(&cluster->clock, time->elapsed_ms);
+    struct moment at = clock_look(&cluster->clock);
+    time->elapsed_ms = later(time->elapsed_ms, at.elapsed_ms);
+    if (is_off(cluster))
+        return;
+    ages_note(&time->ages, time->elapsed_ms, id_ms - atomic_load(&cluster->off_ms),
+              cluster->clock.keep_ms);
+    clock_share(&cluster->clock, &time->ages);
+}
+
+/* The lease and the time, in one transaction. Ids beyond the lease that stands are made only if they may be. */
+static enum sql_outcome renew(struct cluster *cluster, int64_t time_ms, bool *kept)
+{
+    struct shared_time time;
+    int64_t before_ms = wall_ms(cluster);
+    enum sql_outcome outcome = sql_run_text(cluster->lease_sql, "BEGIN");
+    if (!outcome)
+        outcome = read_time(cluster, &time);
+    if (outcome)
+        return outcome;
+    compare_clocks(cluster, before_ms, time.database_ms);
+    advance(cluster, &time, time_ms);
+    int64_t until_ms = is_off(cluster) ? cluster->lease_until_ms
+                                       : later(time_ms + LEASE_MS, cluster->lease_until_ms);
+    outcome = renew_slot(cluster, until_ms, kept);
+    if (!outcome && *kept)
+        outcome = write_time(cluster, &time);
+    if (outcome || !*kept)
+        return outcome;
+    cluster->lease_until_ms = until_ms;
+    ids_extend(&cluster->ids, id_floor(until_ms));
+    return SQL_DONE;
+}
+
+static enum tidings_err keep(struct cluster *cluster, int64_t time_ms)
+{
+    bool kept = false;
+    if (!connection(cluster))
+        return TIDINGS_UNREACHABLE;
+    enum sql_outcome outcome = renew(cluster, time_ms, &kept);
+    if (!outcome && kept)
+        return TIDINGS_OK;
+    lose(cluster);
+    return TIDINGS_UNREACHABLE;
+}
+
+static bool is_due(struct cluster *cluster, int64_t time_ms)
+{
+    return time_ms + LEASE_MS / 2 > cluster->lease_until_ms || is_off(cluster) ||
+           llabs(moved_ms(cluster)) > CLOCKS_APART_MS;
+}
+
+enum tidings_err server_extend(struct cluster *cluster, int64_t time_ms)
+{
+    enum tidings_err err = TIDINGS_OK;
+    time_ms = later(time_ms, ids_last_ms(&cluster->ids));
     pthread_mutex_lock(&cluster->lease_mutex);
-    if (time_ms + LEASE_MS / 2 > cluster->lease_until_ms) {
-        uint64_t until = id_floor(time_ms + LEASE_MS);
-        fine = renew(cluster, until);
-        if (fine) {
-            ids_extend(&cluster->ids, until);
-            cluster->lease_until_ms = time_ms + LEASE_MS;
-        }
-    }
+    if (is_due(cluster, time_ms))
+        err = keep(cluster, time_ms);
+    if (!err && is_off(cluster))
+        err = TIDINGS_CLOCK;
     pthread_mutex_unlock(&cluster->lease_mutex);
-    return fine;
+    return err;
+}
+
+void server_beat(struct cluster *cluster)
+{
+    int64_t time_ms = later(clock_read(&cluster->clock).wall_ms, ids_last_ms(&cluster->ids));
+    pthread_mutex_lock(&cluster->lease_mutex);
+    keep(cluster, time_ms);
+    pthread_mutex_unlock(&cluster->lease_mutex);
 }
 
 /* The next one need not wait, and begins where this one ended. */

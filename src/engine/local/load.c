@@ -40,22 +40,16 @@ void save_newest(struct kv_txn *txn, struct newest newest)
 
 /* ---- The clock ------------------------------------------------------------------------------ */
 
-enum { CLOCK_BYTES = BOOT_BYTES + 2 * 8, MARK_BYTES = 3 * 8 };
+enum { CLOCK_BYTES = BOOT_BYTES + 2 * 8 };
 
 void save_clock(struct kv_txn *txn, const struct clock_row *row)
 {
     struct key key = key_meta("clock");
-    uint8_t bytes[CLOCK_BYTES + AGES_MARKS * MARK_BYTES] = {0};
-    uint8_t *at = bytes + CLOCK_BYTES;
+    uint8_t bytes[CLOCK_BYTES + AGES_BYTES_MAX] = {0};
     memcpy(bytes, row->boot, strnlen(row->boot, BOOT_BYTES));
     put_u64(bytes + BOOT_BYTES, (uint64_t)row->offset_ms);
     put_u64(bytes + BOOT_BYTES + 8, (uint64_t)row->lead_ms);
-    for (size_t i = 0; i < row->ages.n; i++, at += MARK_BYTES) {
-        put_u64(at, (uint64_t)row->ages.at[i].elapsed_ms);
-        put_u64(at + 8, (uint64_t)row->ages.at[i].id_ms);
-        put_u64(at + 16, (uint64_t)row->ages.at[i].lead_ms);
-    }
-    kv_put(txn, TABLE_META, &key, bytes, (size_t)(at - bytes));
+    kv_put(txn, TABLE_META, &key, bytes, CLOCK_BYTES + ages_pack(&row->ages, bytes + CLOCK_BYTES));
 }
 
 /* False if there is none. One that is damaged is none, too: then nothing is removed before its time by the clock's jumps
@@ -64,21 +58,14 @@ static bool load_clock(struct kv_txn *txn, struct clock_row *row)
 {
     struct key key = key_meta("clock");
     struct bytes value;
-    if (!kv_get(txn, TABLE_META, &key, &value) || value.n < CLOCK_BYTES + MARK_BYTES ||
-        value.n > CLOCK_BYTES + AGES_MARKS * MARK_BYTES || (value.n - CLOCK_BYTES) % MARK_BYTES)
+    if (!kv_get(txn, TABLE_META, &key, &value) || value.n < CLOCK_BYTES)
         return false;
-    struct decoder r = decoder_of(value.p, value.n);
+    struct decoder r = decoder_of(value.p, CLOCK_BYTES);
     memcpy(row->boot, read_bytes(&r, BOOT_BYTES), BOOT_BYTES);
     row->boot[BOOT_BYTES - 1] = '\0';
     row->offset_ms = (int64_t)read_u64(&r);
     row->lead_ms = (int64_t)read_u64(&r);
-    row->ages.n = (value.n - CLOCK_BYTES) / MARK_BYTES;
-    for (size_t i = 0; i < row->ages.n; i++) {
-        row->ages.at[i].elapsed_ms = (int64_t)read_u64(&r);
-        row->ages.at[i].id_ms = (int64_t)read_u64(&r);
-        row->ages.at[i].lead_ms = (int64_t)read_u64(&r);
-    }
-    return true;
+    return ages_unpack(&row->ages, value.p + CLOCK_BYTES, value.n - CLOCK_BYTES);
 }
 
 enum tidings_err load_committed(struct local *local)

@@ -6,6 +6,7 @@
 #ifndef CLUSTER_ROWS_DESK_H
 #define CLUSTER_ROWS_DESK_H
 
+#include "engine/clock.h"
 #include "engine/cluster/rows/ids.h"
 #include "engine/cluster/rows/memory.h"
 #include "engine/cluster/rows/sheet.h"
@@ -37,6 +38,8 @@ struct question {
 struct desk {
     struct sql *sql;
     struct ids *ids;
+    struct clock *clock;
+    int64_t clocks_apart_ms; /* that servers may be apart */
     struct sheet sheet;
     struct authors authors;
     struct arena scratch;

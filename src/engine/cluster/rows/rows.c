@@ -649,7 +649,8 @@ static bool has_position(struct view *view, uint64_t at)
 
 static uint64_t oldest_id(const struct view *view, int64_t age_ms)
 {
-    return id_floor(view->elapsed_ms - age_ms + 1);
+    const struct desk *desk = ((const struct desk_view *)view)->desk;
+    return id_floor(clock_limit(desk->clock, view->elapsed_ms, age_ms) - desk->clocks_apart_ms + 1);
 }
 
 /* A reader's changes have stamps that increase. */

@@ -234,6 +234,11 @@ uint64_t sql_u64(const struct sql *sql, unsigned field)
     return sql_is_null(sql, field) ? 0 : strtoull(sql->row[field], NULL, 10);
 }
 
+int64_t sql_i64(const struct sql *sql, unsigned field)
+{
+    return sql_is_null(sql, field) ? 0 : strtoll(sql->row[field], NULL, 10);
+}
+
 uint64_t sql_affected(const struct sql *sql)
 {
     return sql->affected;
@@ -287,7 +292,7 @@ static bool connect_to(struct sql *sql, const struct sql_url *url, const char *p
     const char *socket = *url->socket ? url->socket : NULL,
                *database = *url->database ? url->database : NULL;
     if (!mysql_real_connect(sql->mysql, url->host, url->user, password, database, url->port, socket,
-                            CLIENT_MULTI_STATEMENTS)) {
+                            CLIENT_MULTI_STATEMENTS | CLIENT_FOUND_ROWS)) {
         failed(sql);
         return false;
     }

@@ -49,7 +49,8 @@ bool sql_row(struct sql *sql);
 bool sql_is_null(const struct sql *sql, unsigned field);
 struct bytes sql_bytes(const struct sql *sql, unsigned field);
 uint64_t sql_u64(const struct sql *sql, unsigned field);
-/* Rows that the last statement changed, as MySQL counts them. */
+int64_t sql_i64(const struct sql *sql, unsigned field);
+/* Rows that the last statement was about, whether they were as it says already or not. */
 uint64_t sql_affected(const struct sql *sql);
 
 /* What the server said of the last failure; static or the connection's. */

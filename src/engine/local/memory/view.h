@@ -3,7 +3,7 @@
 #ifndef LOCAL_VIEW_H
 #define LOCAL_VIEW_H
 
-#include "engine/local/memory/clock.h"
+#include "engine/clock.h"
 #include "engine/local/memory/heads.h"
 #include "engine/local/storage/kv.h"
 #include "engine/view.h"

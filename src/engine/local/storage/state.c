@@ -106,17 +106,3 @@ enum tidings_err state_write(const char *dir, const struct state *state)
     n += snprintf(text + n, sizeof text - (size_t)n, "log %" PRIu64 "\n", state->reaches);
     return file_replace(dir, "state", text, (size_t)n);
 }
-
-void state_boot(char boot[BOOT_BYTES])
-{
-    ssize_t n = -1;
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        n = read(fd, boot, BOOT_BYTES - 1);
-        close(fd);
-    }
-    boot[n > 0 ? n : 0] = '\0';
-    boot[strcspn(boot, "\n ")] = '\0';
-    if (!boot[0])
-        memcpy(boot, NO_BOOT, sizeof NO_BOOT);
-}

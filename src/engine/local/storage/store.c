@@ -269,7 +269,7 @@ static enum tidings_err use_image(const struct store_options *options, struct st
     struct state running = {.reaches = state->reaches};
     enum tidings_err err = TIDINGS_OK;
     memcpy(running.id, state->id, sizeof running.id);
-    state_boot(running.boot);
+    boot_name(running.boot);
     if (!options->remake && is_trusted(state, data, running.boot))
         err = open_trusted(options, store, state, data, running.boot, message);
     if (err)

@@ -15,6 +15,7 @@
 
 #include <pthread.h>
 
+#include "base/boot.h"
 #include "base/buf.h"
 #include "engine/local/storage/image.h"
 
@@ -85,9 +86,7 @@ void store_stats(struct store *store, struct tidings_stats *stats);
 
 /* ---- state.c --------------------------------------------------------------------------------- */
 
-enum { STORE_FORMAT = 3, BOOT_BYTES = 64 };
-
-#define NO_BOOT "-"
+enum { STORE_FORMAT = 3 };
 
 struct state {
     uint8_t id[REDO_ID_BYTES];
@@ -100,9 +99,6 @@ struct state {
 /* *found is false if there is none. VERSION if it is of another format, CORRUPT if it is not one. */
 enum tidings_err state_read(const char *dir, struct state *state, bool *found);
 enum tidings_err state_write(const char *dir, const struct state *state);
-
-/* The name of this run of the machine; NO_BOOT if it cannot be known. */
-void state_boot(char boot[BOOT_BYTES]);
 
 /* ---- manifest.c: what a backup consists of, so that it cannot lose some of it unnoticed --------- */
 

@@ -6,14 +6,15 @@
  *
  * Where a clock is injected and no time elapsed, the clock is both.
  */
-#ifndef LOCAL_CLOCK_H
-#define LOCAL_CLOCK_H
+#ifndef ENGINE_CLOCK_H
+#define ENGINE_CLOCK_H
 
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/boot.h"
 #include "domain/ages.h"
-#include "engine/local/storage/store.h"
+#include "tidings.h"
 
 /* What is stored of it. */
 struct clock_row {
@@ -23,12 +24,14 @@ struct clock_row {
     struct ages ages;
 };
 
-/* Where the directory was left. */
+/* Where the last one to use the data left it. */
 struct clock_left {
-    bool has_elapsed; /* false: in a new directory, and in one from before */
+    bool has_elapsed; /* false: the data are new, or from before that was kept */
     int64_t elapsed_ms;
     int64_t newest_ms;           /* the time in the newest id */
     const struct clock_row *row; /* NULL: none */
+    bool
+        shared; /* by several machines: how long this one has been up says nothing about the others */
 };
 
 struct clock {
@@ -37,8 +40,8 @@ struct clock {
     void *ctx;
     void (*jumped)(void *ctx, int64_t by_ms, bool stopped);
     void *jumped_ctx;
-    int64_t keep_ms;   /* nobody asks for anything older */
-    int64_t offset_ms; /* fixed when it is opened */
+    int64_t keep_ms;           /* nobody asks for anything older */
+    _Atomic int64_t offset_ms; /* elapsed - time since the boot; never less than before */
     _Atomic int64_t lead_ms;
 
     int64_t told_ms;   /* writer: clock - elapsed when a jump was last told of */
@@ -79,6 +82,13 @@ struct moment clock_at(const struct clock *clock, int64_t given_ms, int64_t last
 /* Thread-safe: the time in ids up to which all is at least that old, when so much time has elapsed, or now. */
 int64_t clock_limit(struct clock *clock, int64_t elapsed_ms, int64_t age_ms);
 int64_t clock_limit_now(void *clock, int64_t age_ms);
+
+/* Thread-safe: how far the clock is ahead of the time elapsed, believed or not; 0 where it is both. */
+int64_t clock_ahead(const struct clock *clock);
+
+/* Thread-safe, where several servers share the data: others know that so much time has elapsed, and have made these marks. */
+void clock_raise(struct clock *clock, int64_t elapsed_ms);
+void clock_share(struct clock *clock, const struct ages *ages);
 
 /* Thread-safe. */
 void clock_stats(struct clock *clock, struct tidings_stats *stats);

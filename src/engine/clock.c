@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/local/memory/clock.h"
+#include "engine/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +71,8 @@ static int64_t resume(const struct clock_left *left, bool same_boot, int64_t wal
 {
     if (!left->has_elapsed)
         return wall_ms > left->newest_ms ? wall_ms : left->newest_ms;
+    if (!same_boot && left->shared)
+        return left->elapsed_ms;
     if (!same_boot)
         return elapsed_after_boot(left->elapsed_ms, left->newest_ms, wall_ms, up_ms);
     int64_t elapsed_ms = up_ms + left->row->offset_ms;
@@ -88,18 +90,18 @@ void clock_open(struct clock *clock, const struct clock_left *left)
         return;
     char boot[BOOT_BYTES];
     int64_t wall_ms = clock->wall(clock->ctx), up_ms = clock->since(clock->ctx);
-    state_boot(boot);
+    boot_name(boot);
     bool same = same_boot(left->row, boot);
     int64_t elapsed_ms = resume(left, same, wall_ms, up_ms);
     int64_t ahead_ms = wall_ms - elapsed_ms;
     int64_t behind_ms =
         left->newest_ms - wall_ms; /* all that is known of a jump while the machine was down */
 
-    clock->offset_ms = elapsed_ms - up_ms;
+    atomic_store(&clock->offset_ms, elapsed_ms - up_ms);
     clock->lead_ms = ahead_ms;
     clock->told_ms = left->has_elapsed && behind_ms > 0 ? ahead_ms + behind_ms : ahead_ms;
     snprintf(clock->row.boot, sizeof clock->row.boot, "%s", boot);
-    clock->row.offset_ms = clock->offset_ms;
+    clock->row.offset_ms = elapsed_ms - up_ms;
     clock->row.lead_ms = clock->lead_ms;
     clock->is_new = true;
     if (!same)
@@ -107,7 +109,7 @@ void clock_open(struct clock *clock, const struct clock_left *left)
     clock->told_ms = clock->row.lead_ms = left->row->lead_ms;
     if (llabs(ahead_ms - clock->told_ms) <= TELL_MS)
         clock->lead_ms = clock->told_ms;
-    clock->is_new = left->row->offset_ms != clock->offset_ms;
+    clock->is_new = left->row->offset_ms != clock->row.offset_ms;
 }
 
 /* ---- Reading -------------------------------------------------------------------------------- */
@@ -128,7 +130,7 @@ static struct moment read_both(const struct clock *clock, int64_t *ahead_ms)
     if (!clock->since)
         return at;
     int64_t lead_ms = atomic_load(&clock->lead_ms);
-    at.elapsed_ms = clock->since(clock->ctx) + clock->offset_ms;
+    at.elapsed_ms = clock->since(clock->ctx) + atomic_load(&clock->offset_ms);
     *ahead_ms = wall_ms - at.elapsed_ms;
     at.stopped = *ahead_ms - lead_ms > STOP_MS;
     if (at.stopped)
@@ -167,6 +169,31 @@ int64_t clock_limit_now(void *ctx, int64_t age_ms)
 {
     struct clock *clock = ctx;
     return clock_limit(clock, clock_read(clock).elapsed_ms, age_ms);
+}
+
+int64_t clock_ahead(const struct clock *clock)
+{
+    int64_t ahead_ms;
+    read_both(clock, &ahead_ms);
+    return ahead_ms;
+}
+
+void clock_raise(struct clock *clock, int64_t elapsed_ms)
+{
+    if (!clock->since)
+        return;
+    int64_t offset_ms = elapsed_ms - clock->since(clock->ctx);
+    int64_t now_ms = atomic_load(&clock->offset_ms);
+    while (now_ms < offset_ms &&
+           !atomic_compare_exchange_weak(&clock->offset_ms, &now_ms, offset_ms))
+        ;
+}
+
+void clock_share(struct clock *clock, const struct ages *ages)
+{
+    pthread_mutex_lock(&clock->mutex);
+    clock->row.ages = *ages;
+    pthread_mutex_unlock(&clock->mutex);
 }
 
 void clock_stats(struct clock *clock, struct tidings_stats *stats)
