@@ -18,8 +18,14 @@ static uint64_t hash(const char *text)
     return sum;
 }
 
+void engine_database(const char *dir, char name[DATABASE_BYTES])
+{
+    snprintf(name, DATABASE_BYTES, "t_%016" PRIx64, hash(dir));
+}
+
 static void database_url(const char *dir, char url[URL_BYTES])
 {
+    char name[DATABASE_BYTES];
     const char *server = getenv("TIDINGS_TEST_MYSQL");
     if (!server || !*server) {
         fprintf(stderr,
@@ -27,8 +33,8 @@ static void database_url(const char *dir, char url[URL_BYTES])
         exit(2);
     }
     int before = (int)strcspn(server, "?");
-    int n = snprintf(url, URL_BYTES, "%.*st_%016" PRIx64 "%s", before, server, hash(dir),
-                     server + before);
+    engine_database(dir, name);
+    int n = snprintf(url, URL_BYTES, "%.*s%s%s", before, server, name, server + before);
     if (before < 1 || server[before - 1] != '/' || n >= URL_BYTES) {
         fprintf(stderr, "TIDINGS_TEST_MYSQL must be a URL with a / at its end and no database\n");
         exit(2);

@@ -18,6 +18,10 @@ enum tidings_err engine_open(const struct tidings_options *options, struct tidin
 /* Ends the program here, rather than where an engine is first opened, if there is none of that name. */
 void engine_must_exist(void);
 
+/* The name of the database that a directory stands for. */
+enum { DATABASE_BYTES = 32 };
+void engine_database(const char *dir, char name[DATABASE_BYTES]);
+
 /* Is it the local engine? */
 bool engine_is_local(void);
 

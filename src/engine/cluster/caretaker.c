@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread that keeps the server's place among the others. */
+/* A thread that keeps the server's place among the others, and sweeps if nobody before it does. */
 #include "base/thread.h"
 #include "engine/cluster/cluster.h"
 
@@ -9,15 +9,19 @@ static void *caretaker_main(void *arg)
 {
     struct caretaker *caretaker = arg;
     thread_name("caretaker");
-    while (ticker_wait(&caretaker->ticker, BEAT_MS))
+    bool more = false;
+    while (ticker_wait(&caretaker->ticker, more ? 0 : BEAT_MS)) {
         server_beat(caretaker->cluster);
+        more = server_is_first(caretaker->cluster) && cluster_sweep(caretaker);
+    }
     return NULL;
 }
 
 enum tidings_err caretaker_start(struct cluster *cluster)
 {
     struct caretaker *caretaker = &cluster->caretaker;
-    return ticker_start(&caretaker->ticker, caretaker_main, caretaker) ? TIDINGS_OK : TIDINGS_NO_MEMORY;
+    return ticker_start(&caretaker->ticker, caretaker_main, caretaker) ? TIDINGS_OK
+                                                                       : TIDINGS_NO_MEMORY;
 }
 
 void caretaker_stop(struct cluster *cluster)

@@ -9,7 +9,8 @@
  *     queue.c     calls that wait for one of these
  *     news.c      what happens on other servers
  *     server.c    the server's slot among others, and its clock
- *     caretaker.c    staying among them; removing what is nobody's any more
+ *     caretaker.c staying among them, and sweeping
+ *     sweep.c     removing what is nobody's any more
  *     ticker.c    threads that look again and again
  *     schema.c    the tables
  *     reheat.c    orders and states anew when the rules for them change
@@ -146,6 +147,8 @@ enum tidings_err server_join(struct cluster *cluster, const char **message);
 enum tidings_err server_extend(struct cluster *cluster, int64_t time_ms);
 /* The same for now, and others see that it is here. */
 void server_beat(struct cluster *cluster);
+/* Whether it is the first of those that run: what one server is enough for is its business. */
+bool server_is_first(struct cluster *cluster);
 /* How far the clock is ahead of the database's. */
 int64_t server_off_ms(struct cluster *cluster);
 void server_leave(struct cluster *cluster);
@@ -169,6 +172,11 @@ void news_stop(struct cluster *cluster);
 
 enum tidings_err caretaker_start(struct cluster *cluster);
 void caretaker_stop(struct cluster *cluster);
+
+/* ---- sweep.c -------------------------------------------------------------------------------- */
+
+/* Removes some of it; whether there is more. */
+bool cluster_sweep(struct caretaker *caretaker);
 
 /* ---- lane.c, reader.c ----------------------------------------------------------------------- */
 

@@ -128,6 +128,8 @@ static const struct step steps[] = {
      "CREATE TABLE IF NOT EXISTS server_clock (slot TINYINT UNSIGNED NOT NULL"
      ", boot VARBINARY(64) NOT NULL, offset_ms BIGINT NOT NULL, lead_ms BIGINT NOT NULL"
      ", PRIMARY KEY (slot)" END},
+    {"stories whose scenes are to be removed",
+     "CREATE TABLE IF NOT EXISTS story_closed (story_id " ID ", PRIMARY KEY (story_id)" END},
 };
 enum { STEPS = sizeof steps / sizeof *steps };
 

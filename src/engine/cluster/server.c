@@ -342,6 +342,26 @@ void server_beat(struct cluster *cluster)
     pthread_mutex_unlock(&cluster->lease_mutex);
 }
 
+bool server_is_first(struct cluster *cluster)
+{
+    struct buf text;
+    bool first = false;
+    buf_init(&text, 1 << 12);
+    buf_printf(&text, "SELECT MIN(slot) FROM server WHERE seen_at > NOW(3) - INTERVAL %d SECOND",
+               SILENT_S);
+    pthread_mutex_lock(&cluster->lease_mutex);
+    if (connection(cluster)) {
+        enum sql_outcome outcome = sql_send(cluster->lease_sql, &text);
+        first = !outcome && sql_row(cluster->lease_sql) &&
+                sql_u64(cluster->lease_sql, 0) == cluster->slot;
+        if (outcome)
+            lose(cluster);
+    }
+    pthread_mutex_unlock(&cluster->lease_mutex);
+    buf_release(&text);
+    return first;
+}
+
 /* The next one need not wait, and begins where this one ended. */
 void server_leave(struct cluster *cluster)
 {

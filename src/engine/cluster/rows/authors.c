@@ -106,6 +106,7 @@ void cluster_close_story(struct view *view, uint64_t story)
     struct value row = row_of(view, KIND_STORY, story);
     row.numbers[AUTHOR_LAST_ID] = HEAD_CLOSED;
     desk_put(view, KIND_STORY, story, 0, 0, &row);
+    desk_put(view, KIND_STORY_CLOSED, story, 0, 0, &(struct value){.exists = true});
 }
 
 /* Positions grow with the numbers. */

@@ -60,6 +60,7 @@ const struct kind_form kind_forms[KINDS] = {
                              .has_range = true},
     [KIND_HISTORY] = {"history", {"user_id", "stamp", "post_id"}},
     [KIND_HISTORY_CLEARED] = {"history_cleared", {"user_id"}},
+    [KIND_STORY_CLOSED] = {"story_closed", {"story_id"}},
     [KIND_REACTION] = {"reaction", {"user_id", "target_id", "reaction"}, {"target_kind", "stamp"}},
     [KIND_COMMENT_BODY] = {"comment_body", {"comment_id"}, {0}, {{"body", TEXT_UTF8}}},
     [KIND_MESSAGES] = {"scene_messages", {"scene_id"}, {0}, {{"messages", TEXT_BYTES}}},

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is nobody's any more is removed, some rows a transaction: history up to a clearing, events past their time, idempotency
+ * keys likewise, messages of deleted stories' scenes. By one server at a time, though two would do no harm.
+ */
+#include "domain/ids.h"
+#include "engine/cluster/cluster.h"
+#include "engine/ops/ops.h"
+
+enum { PIECE = 500, NO_SLOT = 255 };
+
+static const struct tidings_op nobody;
+
+/* Runs what stands on the desk and tells how many rows the last statement was about. */
+static enum sql_outcome run(struct desk *desk, uint64_t *rows)
+{
+    bool more = true;
+    enum sql_outcome outcome = sql_send(desk->sql, &desk->text);
+    while (!outcome && more) {
+        *rows = sql_affected(desk->sql);
+        outcome = sql_next(desk->sql, &more);
+    }
+    buf_clear(&desk->text);
+    return outcome;
+}
+
+/* The numbers that a query answers with, PIECE at most. */
+static enum sql_outcome list(struct desk *desk, uint64_t *numbers, size_t *n)
+{
+    enum sql_outcome outcome = sql_send(desk->sql, &desk->text);
+    for (*n = 0; !outcome && *n < PIECE && sql_row(desk->sql);)
+        numbers[(*n)++] = sql_u64(desk->sql, 0);
+    buf_clear(&desk->text);
+    return outcome;
+}
+
+/* ---- Events --------------------------------------------------------------------------------- */
+
+/* The first ones that are too old, in the order of their positions. */
+static enum sql_outcome old_events(struct caretaker *caretaker, struct tidings_event *events,
+                                   size_t *n)
+{
+    struct desk *desk = &caretaker->desk;
+    struct desk_view own = desk_view_of(caretaker->cluster, desk, &nobody, 0);
+    int64_t limit_ms = id_time_ms(event_oldest_kept(&own.view));
+    struct question question = {.what = ASKS_NEWS,
+                                .after = {0, INT64_MAX},
+                                .up_to = NO_SLOT,
+                                .most = PIECE,
+                                .events = events};
+    question_put(desk, &question);
+    enum sql_outcome outcome = sql_send(desk->sql, &desk->text);
+    if (!outcome)
+        question_take(desk, &question);
+    buf_clear(&desk->text);
+    for (*n = 0; *n < question.n && events[*n].happened_at < limit_ms;)
+        ++*n;
+    return outcome;
+}
+
+/* Webhooks that have not had them yet never will. */
+static enum sql_outcome forget(struct caretaker *caretaker, const struct tidings_event *events,
+                               size_t n)
+{
+    struct desk *desk = &caretaker->desk;
+    enum sql_outcome outcome = SQL_DONE;
+    bool ready = false;
+    while (!ready && !outcome) {
+        struct desk_view own = desk_view_of(caretaker->cluster, desk, &nobody, 0);
+        own.view.err = &own.err;
+        for (size_t i = 0; i < n && !own.incomplete; i++)
+            webhook_forget_event(&own.view, events[i].event_id, &events[i]);
+        ready = !own.incomplete;
+        if (!ready || own.err)
+            sheet_undo(&desk->sheet);
+        sheet_keep(&desk->sheet);
+        if (!ready)
+            outcome = desk_load(desk, 0);
+    }
+    return outcome;
+}
+
+static enum sql_outcome sweep_events(struct caretaker *caretaker, bool *more)
+{
+    struct tidings_event events[PIECE];
+    struct desk *desk = &caretaker->desk;
+    size_t n = 0;
+    enum sql_outcome outcome = old_events(caretaker, events, &n);
+    *more = n == PIECE;
+    if (outcome || !n)
+        return outcome;
+    outcome = sql_run_text(desk->sql, "BEGIN");
+    if (!outcome)
+        outcome = forget(caretaker, events, n);
+    if (outcome)
+        return outcome;
+    desk_write(desk);
+    buf_printf(&desk->text, "DELETE FROM outbox_event WHERE position <= %llu;COMMIT",
+               (unsigned long long)events[n - 1].event_id);
+    return desk->sheet.failed ? SQL_FULL : sql_run(desk->sql, &desk->text);
+}
+
+/* ---- Idempotency keys ----------------------------------------------------------------------- */
+
+static enum sql_outcome sweep_once(struct caretaker *caretaker, bool *more)
+{
+    struct desk *desk = &caretaker->desk;
+    struct desk_view own = desk_view_of(caretaker->cluster, desk, &nobody, 0);
+    uint64_t rows = 0;
+    buf_printf(&desk->text, "DELETE FROM idempotency WHERE stamp < %llu LIMIT %d",
+               (unsigned long long)once_oldest_kept(&own.view), PIECE);
+    enum sql_outcome outcome = run(desk, &rows);
+    *more = rows == PIECE;
+    return outcome;
+}
+
+/* ---- History -------------------------------------------------------------------------------- */
+
+/* Under the reader's lock: nobody clears more meanwhile. */
+static enum sql_outcome sweep_reader(struct desk *desk, uint64_t reader, bool *more)
+{
+    uint64_t rows = 0;
+    buf_printf(&desk->text,
+               "BEGIN;SELECT history_cleared INTO @cleared FROM user WHERE user_id=%llu FOR UPDATE;"
+               "DELETE FROM history WHERE user_id=%llu AND stamp <= @cleared LIMIT %d",
+               (unsigned long long)reader, (unsigned long long)reader, PIECE);
+    enum sql_outcome outcome = run(desk, &rows);
+    if (rows == PIECE)
+        *more = true;
+    else
+        buf_printf(&desk->text, "DELETE FROM history_cleared WHERE user_id=%llu;",
+                   (unsigned long long)reader);
+    buf_literal(&desk->text, "COMMIT");
+    return outcome ? outcome : sql_run(desk->sql, &desk->text);
+}
+
+static enum sql_outcome sweep_history(struct caretaker *caretaker, bool *more)
+{
+    struct desk *desk = &caretaker->desk;
+    uint64_t readers[PIECE];
+    size_t n = 0;
+    buf_printf(&desk->text, "SELECT user_id FROM history_cleared LIMIT %d", PIECE);
+    enum sql_outcome outcome = list(desk, readers, &n);
+    *more = n == PIECE;
+    for (size_t i = 0; i < n && !outcome; i++) {
+        outcome = sweep_reader(desk, readers[i], more);
+        buf_clear(&desk->text);
+    }
+    return outcome;
+}
+
+/* ---- Scenes --------------------------------------------------------------------------------- */
+
+static void put_ids(struct buf *text, const char *table, const uint64_t *ids, size_t n)
+{
+    buf_printf(text, "DELETE FROM %s WHERE scene_id IN (", table);
+    for (size_t i = 0; i < n; i++)
+        buf_printf(text, "%s%llu", i ? "," : "", (unsigned long long)ids[i]);
+    buf_literal(text, ");");
+}
+
+static enum sql_outcome sweep_story(struct desk *desk, uint64_t story, bool *more)
+{
+    uint64_t scenes[PIECE];
+    size_t n = 0;
+    buf_printf(&desk->text,
+               "SELECT s.scene_id FROM scene s JOIN scene_messages m ON m.scene_id = s.scene_id "
+               "WHERE s.story_id=%llu LIMIT %d",
+               (unsigned long long)story, PIECE);
+    enum sql_outcome outcome = list(desk, scenes, &n);
+    if (outcome)
+        return outcome;
+    buf_literal(&desk->text, "BEGIN;");
+    if (n) {
+        put_ids(&desk->text, "scene_message_id", scenes, n);
+        put_ids(&desk->text, "scene_messages", scenes, n);
+    }
+    if (n == PIECE)
+        *more = true;
+    else
+        buf_printf(&desk->text, "DELETE FROM story_closed WHERE story_id=%llu;",
+                   (unsigned long long)story);
+    buf_literal(&desk->text, "COMMIT");
+    return sql_run(desk->sql, &desk->text);
+}
+
+static enum sql_outcome sweep_scenes(struct caretaker *caretaker, bool *more)
+{
+    struct desk *desk = &caretaker->desk;
+    uint64_t stories[PIECE];
+    size_t n = 0;
+    buf_printf(&desk->text, "SELECT story_id FROM story_closed LIMIT %d", PIECE);
+    enum sql_outcome outcome = list(desk, stories, &n);
+    *more = n == PIECE;
+    for (size_t i = 0; i < n && !outcome; i++) {
+        outcome = sweep_story(desk, stories[i], more);
+        buf_clear(&desk->text);
+    }
+    return outcome;
+}
+
+/* ---- All of it ------------------------------------------------------------------------------ */
+
+bool cluster_sweep(struct caretaker *caretaker)
+{
+    static enum sql_outcome (*const sweeps[])(struct caretaker * caretaker, bool *more) = {
+        sweep_events, sweep_once, sweep_history, sweep_scenes};
+    struct desk *desk = &caretaker->desk;
+    bool any = false;
+    if (!desk_connect(caretaker->cluster, desk))
+        return false;
+    for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; i++) {
+        bool more = false;
+        enum sql_outcome outcome = sweeps[i](caretaker, &more);
+        desk_clear(desk);
+        if (outcome && (outcome == SQL_LOST || sql_run_text(desk->sql, "ROLLBACK"))) {
+            sql_close(desk->sql);
+            desk->sql = NULL;
+            return false;
+        }
+        any |= more && !outcome;
+    }
+    return any;
+}
