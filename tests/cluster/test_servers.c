@@ -128,18 +128,23 @@ static void ids_grow_with_the_numbers(void **state)
 
 static struct {
     struct tidings_watcher watcher;
-    _Atomic unsigned posts, follows;
+    _Atomic unsigned posts, follows, reads, lost;
 } heard;
 
 static void hear(struct tidings_watcher *watcher, const struct tidings_event *events, size_t n)
 {
     (void)watcher;
+    atomic_fetch_add(&heard.lost, !events);
     for (size_t i = 0; i < n; i++) {
+        atomic_fetch_add(&heard.reads, events[i].type == TIDINGS_EVENT_POST_READ &&
+                                           events[i].actor_user_id == CID &&
+                                           events[i].author_id == ANN);
         atomic_fetch_add(&heard.posts, events[i].type == TIDINGS_EVENT_POST_PUBLISHED);
         atomic_fetch_add(&heard.follows, events[i].type == TIDINGS_EVENT_FOLLOW_CREATED);
     }
 }
 
+/* Also of what is not kept. */
 static void those_who_watch_one_server_hear_of_all(void **state)
 {
     (void)state;
@@ -147,16 +152,36 @@ static void those_who_watch_one_server_hear_of_all(void **state)
     heard.watcher.tell = hear;
     tidings_watch(servers[0], &heard.watcher);
     must(1, follow_op(CID, ANN));
-    for (int i = 0; i < POSTS; i++)
-        publish(i % SERVERS, ANN);
-    for (int i = 0; i < PATIENCE_MS && atomic_load(&heard.posts) < POSTS; i++)
+    for (int i = 0; i < POSTS; i++) {
+        uint64_t post = publish(i % SERVERS, ANN);
+        must(i % SERVERS, (struct tidings_op){.kind = TIDINGS_OP_OPEN,
+                                              .user_id = CID,
+                                              .u.post.post_id = post}); /* is not kept */
+    }
+    for (int i = 0; i < PATIENCE_MS &&
+                    (atomic_load(&heard.posts) < POSTS || atomic_load(&heard.reads) < POSTS);
+         i++)
         nanosleep(&(struct timespec){0, 1000000}, NULL);
     /* And nothing twice: what comes later would have come by now. */
     badge(1, CID);
     nanosleep(&(struct timespec){0, 200000000}, NULL);
     tidings_unwatch(servers[0], &heard.watcher);
     assert_int_equal(atomic_load(&heard.posts), POSTS);
+    assert_int_equal(atomic_load(&heard.reads), POSTS);
     assert_int_equal(atomic_load(&heard.follows), 1);
+}
+
+/* Others may not have known of it when it began to listen: whoever watches is told to look. */
+static void one_that_has_just_come_has_its_watchers_look(void **state)
+{
+    (void)state;
+    enum { PATIENCE_MS = 20000 };
+    atomic_store(&heard.lost, 0);
+    tidings_watch(servers[0], &heard.watcher);
+    for (int i = 0; i < PATIENCE_MS && !atomic_load(&heard.lost); i++)
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    tidings_unwatch(servers[0], &heard.watcher);
+    assert_int_equal(atomic_load(&heard.lost), 1);
 }
 
 static void a_secret_is_shared(void **state)
@@ -176,6 +201,7 @@ int main(void)
         TEST(a_moment_is_the_same_everywhere),
         TEST(ids_grow_with_the_numbers),
         TEST(those_who_watch_one_server_hear_of_all),
+        TEST(one_that_has_just_come_has_its_watchers_look),
         TEST(a_secret_is_shared),
     };
 #undef TEST

@@ -271,6 +271,7 @@ static struct cluster *make(const struct tidings_options *options)
     pthread_mutex_init(&cluster->lease_mutex, NULL);
     pthread_mutex_init(&cluster->tell, NULL);
     pthread_mutex_init(&cluster->stats_mutex, NULL);
+    atomic_init(&cluster->others, true);
     ids_init(&cluster->ids);
     queue_init(&cluster->reads);
     for (unsigned i = 0; i < LANES; i++) {

@@ -79,10 +79,18 @@ bool ticker_start(struct ticker *ticker, void *(*main)(void *arg), void *arg);
 bool ticker_wait(struct ticker *ticker, int ms);
 void ticker_stop(struct ticker *ticker);
 
+/* The last batch of a lane that was heard of. */
+struct heard {
+    uint64_t fence, batch;
+};
+
 struct news_reader {
     struct cluster *cluster;
     struct ticker ticker;
     uint64_t position; /* what is behind it has not been told */
+    struct heard lanes[ID_SLOTS][LANES];
+    int64_t began_s, looked_s;
+    bool settled; /* all servers know of this one */
     struct desk desk;
 };
 
@@ -108,6 +116,7 @@ struct cluster {
     struct ids ids;
     unsigned slot;
     uint64_t fence;
+    atomic_bool others;          /* run, or may: they want to hear of what is not kept */
     pthread_mutex_t lease_mutex; /* guards the lease and its connection */
     struct sql *lease_sql;
     int64_t lease_until_ms;
@@ -147,7 +156,7 @@ enum tidings_err server_join(struct cluster *cluster, const char **message);
 enum tidings_err server_extend(struct cluster *cluster, int64_t time_ms);
 /* The same for now, and others see that it is here. */
 void server_beat(struct cluster *cluster);
-/* Whether it is the first of those that run: what one server is enough for is its business. */
+/* Whether it is the first of those that run: what one server is enough for is its business. Notes whether there are others. */
 bool server_is_first(struct cluster *cluster);
 /* How far the clock is ahead of the database's. */
 int64_t server_off_ms(struct cluster *cluster);
@@ -165,6 +174,8 @@ enum tidings_err cluster_verify(struct engine *engine, struct tidings_verify *ve
 
 /* ---- news.c --------------------------------------------------------------------------------- */
 
+/* Into the text of the batch under way: what happened in it and is not kept. */
+void news_put_passing(struct lane *lane);
 enum tidings_err news_start(struct cluster *cluster);
 void news_stop(struct cluster *cluster);
 

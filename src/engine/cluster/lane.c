@@ -166,7 +166,9 @@ static bool try_call(struct lane *lane, struct tidings_call *call, size_t index,
     struct ids_mark begun = ids_mark(desk->ids);
     own.last_id = own.view.stamp = stamp->id;
     own.view.now_ms = id_time_ms(own.last_id);
-    own.view.news = engine_is_watched(&lane->cluster->engine) ? &desk->news : NULL;
+    own.view.news = engine_is_watched(&lane->cluster->engine) || atomic_load(&lane->cluster->others)
+                        ? &desk->news
+                        : NULL;
     if (!own.last_id) {
         call->err = TIDINGS_CLOCK;
         return true;
@@ -262,9 +264,11 @@ static enum sql_outcome run_all(struct lane *lane, struct tidings_call **calls, 
 static void put_batch(struct lane *lane)
 {
     struct cluster *cluster = lane->cluster;
+    lane->batch++;
+    news_put_passing(lane);
     buf_printf(&lane->desk.text,
                "UPDATE lane SET batch=IF(fence=%llu,%llu,NULL) WHERE slot=%u AND lane=%u;COMMIT",
-               (unsigned long long)cluster->fence, (unsigned long long)++lane->batch, cluster->slot,
+               (unsigned long long)cluster->fence, (unsigned long long)lane->batch, cluster->slot,
                lane->number);
 }
 

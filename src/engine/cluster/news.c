@@ -1,22 +1,144 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What happens on other servers, for those who watch here: a thread that reads the events behind the position it has reached,
- * again and again while anybody watches. What happened on this server its lanes tell themselves, at once. Events that are not
- * kept are not heard of elsewhere.
+ * What happens on other servers, for those who watch here: a thread that looks again and again while anybody watches. Events that
+ * are kept it reads behind the position that it has reached. Those that are not kept (reading) stand for a minute in
+ * `passing_news`, a row a batch of the lane that they happened in; a lane's batches are committed one after the other, so how
+ * far it was heard is one number. What happened on this server its lanes tell themselves, at once.
  */
+#include <time.h>
+
 #include "base/thread.h"
 #include "engine/cluster/cluster.h"
 
 enum { EVERY_MS = 25, IDLE_MS = 250, PAGE = 1000 };
+/* A row of passing news has so many bytes at most; with more than that everybody looks for themselves. */
+enum { PASSING_MAX = 1 << 16 };
+/* Who did not look for so long may have missed some; and who has just come, since the others did not know yet. */
+enum { MISSED_S = 30, SETTLED_S = 5 };
 
-/* Where it begins: what happened before is not told. */
-static enum sql_outcome find_end(struct news_reader *news, uint64_t *position)
+/* ---- What is not kept ----------------------------------------------------------------------- */
+
+static bool is_passing(const struct tidings_event *event)
+{
+    return !event->event_id;
+}
+
+static void put_event(uint8_t *bytes, size_t *n, const struct tidings_event *event)
+{
+    size_t length = event_encode(event, bytes + *n + 9);
+    bytes[*n] = (uint8_t)length;
+    put_u64(bytes + *n + 1, (uint64_t)event->happened_at);
+    *n += 9 + length;
+}
+
+void news_put_passing(struct lane *lane)
+{
+    const struct news *news = &lane->desk.news;
+    uint8_t bytes[PASSING_MAX];
+    size_t n = 0;
+    bool lost = news->lost;
+    for (size_t i = 0; i < news->n && !lost; i++) {
+        if (!is_passing(&news->events[i]))
+            continue;
+        lost = n + 9 + EVENT_RECORD_MAX > sizeof bytes;
+        if (!lost)
+            put_event(bytes, &n, &news->events[i]);
+    }
+    if (!n && !lost)
+        return;
+    buf_printf(&lane->desk.text,
+               "INSERT INTO passing_news (slot, lane, fence, batch, told_at, events) VALUES "
+               "(%u,%u,%llu,%llu,NOW(3),",
+               lane->cluster->slot, lane->number, (unsigned long long)lane->cluster->fence,
+               (unsigned long long)lane->batch);
+    sql_put_bytes(&lane->desk.text, (struct bytes){bytes, lost ? 0 : n});
+    buf_literal(&lane->desk.text, ");");
+}
+
+/* How many there are; 0: more than could be remembered, or damage, which is taken for that. */
+static size_t take_passing(struct bytes bytes, struct tidings_event events[PASSING_MAX / 10])
+{
+    struct decoder from = decoder_of(bytes.p, bytes.n);
+    size_t n = 0;
+    while (decoder_left(&from)) {
+        size_t length = read_u8(&from);
+        int64_t happened_at = (int64_t)read_u64(&from);
+        const uint8_t *record = read_bytes(&from, length);
+        if (!record || !event_decode((struct bytes){record, length}, &events[n]))
+            return 0;
+        events[n++].happened_at = happened_at;
+    }
+    return n;
+}
+
+/* ---- Looking -------------------------------------------------------------------------------- */
+
+static void tell(struct cluster *cluster, const struct tidings_event *events, size_t n)
+{
+    pthread_mutex_lock(&cluster->tell);
+    engine_tell(&cluster->engine, events, n);
+    pthread_mutex_unlock(&cluster->tell);
+}
+
+/* How far the others have come: what is told of goes up to there. */
+struct ends {
+    uint64_t position;
+    struct heard lanes[ID_SLOTS][LANES];
+};
+
+static void take_lane(struct sql *sql, struct ends *ends)
+{
+    uint64_t slot = sql_u64(sql, 0), lane = sql_u64(sql, 1);
+    if (slot < ID_SLOTS && lane < LANES)
+        ends->lanes[slot][lane] = (struct heard){sql_u64(sql, 2), sql_u64(sql, 3)};
+}
+
+static enum sql_outcome find_ends(struct news_reader *news, struct ends *ends)
 {
     struct desk *desk = &news->desk;
-    buf_literal(&desk->text, "SELECT position FROM news_position WHERE id=1");
+    bool more = false;
+    *ends = (struct ends){.position = news->position};
+    buf_literal(&desk->text, "SELECT position FROM news_position WHERE id=1;"
+                             "SELECT slot, lane, fence, batch FROM lane");
     enum sql_outcome outcome = sql_send(desk->sql, &desk->text);
     if (!outcome && sql_row(desk->sql))
-        *position = sql_u64(desk->sql, 0);
+        ends->position = sql_u64(desk->sql, 0);
+    if (!outcome)
+        outcome = sql_next(desk->sql, &more);
+    while (!outcome && more && sql_row(desk->sql))
+        take_lane(desk->sql, ends);
+    buf_clear(&desk->text);
+    return outcome;
+}
+
+static bool put_lane_news(struct news_reader *news, const struct ends *ends, unsigned slot,
+                          unsigned lane, bool first)
+{
+    const struct heard *heard = &news->lanes[slot][lane], *end = &ends->lanes[slot][lane];
+    if (slot == news->cluster->slot || (heard->fence == end->fence && heard->batch == end->batch))
+        return false;
+    buf_printf(&news->desk.text,
+               "%s slot=%u AND lane=%u AND fence=%llu AND batch > %llu AND batch <= %llu",
+               first ? "SELECT events FROM passing_news WHERE" : " OR", slot, lane,
+               (unsigned long long)end->fence,
+               (unsigned long long)(heard->fence == end->fence ? heard->batch : 0),
+               (unsigned long long)end->batch);
+    return true;
+}
+
+static enum sql_outcome read_passing(struct news_reader *news, const struct ends *ends)
+{
+    struct tidings_event events[PASSING_MAX / 10];
+    struct desk *desk = &news->desk;
+    bool any = false;
+    for (unsigned slot = 0; slot < ID_SLOTS; slot++)
+        for (unsigned lane = 0; lane < LANES; lane++)
+            any |= put_lane_news(news, ends, slot, lane, !any);
+    enum sql_outcome outcome = any ? sql_send(desk->sql, &desk->text) : SQL_DONE;
+    while (!outcome && any && sql_row(desk->sql)) {
+        size_t n = take_passing(sql_bytes(desk->sql, 0), events);
+        tell(news->cluster, n ? events : NULL, n);
+    }
     buf_clear(&desk->text);
     return outcome;
 }
@@ -40,32 +162,47 @@ static enum sql_outcome read_page(struct news_reader *news, uint64_t end,
     return outcome;
 }
 
-static void tell(struct cluster *cluster, const struct tidings_event *events, size_t n)
+static int64_t now_s(void)
 {
-    pthread_mutex_lock(&cluster->tell);
-    engine_tell(&cluster->engine, events, n);
-    pthread_mutex_unlock(&cluster->tell);
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+static void note_look(struct news_reader *news, bool watched)
+{
+    int64_t now = now_s();
+    bool missed = now - news->looked_s > MISSED_S;
+    bool settles = !news->settled && now - news->began_s > SETTLED_S;
+    if (watched && (missed || settles))
+        tell(news->cluster, NULL, 0);
+    news->settled |= settles;
+    news->looked_s = now;
 }
 
 /* Whether there may be more. The position moves on over what this server told itself, too. */
 static bool look(struct news_reader *news, struct tidings_event *events)
 {
-    uint64_t end = news->position;
+    struct ends ends;
     size_t n = 0;
+    bool watched = engine_is_watched(&news->cluster->engine);
     if (!desk_connect(news->cluster, &news->desk))
         return false;
-    enum sql_outcome outcome = find_end(news, &end);
-    if (!outcome && news->position && end > news->position &&
-        engine_is_watched(&news->cluster->engine))
-        outcome = read_page(news, end, events, &n);
+    enum sql_outcome outcome = find_ends(news, &ends);
+    if (!outcome && watched && ends.position > news->position)
+        outcome = read_page(news, ends.position, events, &n);
+    if (!outcome && n)
+        tell(news->cluster, events, n);
+    if (!outcome && watched)
+        outcome = read_passing(news, &ends);
     if (outcome) {
         sql_close(news->desk.sql);
         news->desk.sql = NULL;
         return false;
     }
-    if (n)
-        tell(news->cluster, events, n);
-    news->position = n == PAGE ? events[n - 1].event_id : end;
+    note_look(news, watched);
+    memcpy(news->lanes, ends.lanes, sizeof ends.lanes);
+    news->position = n == PAGE ? events[n - 1].event_id : ends.position;
     return n == PAGE;
 }
 
@@ -86,8 +223,12 @@ static void *news_main(void *arg)
 enum tidings_err news_start(struct cluster *cluster)
 {
     struct news_reader *news = &cluster->news;
-    if (!desk_connect(cluster, &news->desk) || find_end(news, &news->position))
+    struct ends ends;
+    if (!desk_connect(cluster, &news->desk) || find_ends(news, &ends))
         return TIDINGS_UNREACHABLE;
+    news->began_s = news->looked_s = now_s();
+    news->position = ends.position;
+    memcpy(news->lanes, ends.lanes, sizeof ends.lanes);
     return ticker_start(&news->ticker, news_main, news) ? TIDINGS_OK : TIDINGS_NO_MEMORY;
 }
 

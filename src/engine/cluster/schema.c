@@ -128,6 +128,10 @@ static const struct step steps[] = {
      "CREATE TABLE IF NOT EXISTS server_clock (slot TINYINT UNSIGNED NOT NULL"
      ", boot VARBINARY(64) NOT NULL, offset_ms BIGINT NOT NULL, lead_ms BIGINT NOT NULL"
      ", PRIMARY KEY (slot)" END},
+    {"news of what is not kept",
+     "CREATE TABLE IF NOT EXISTS passing_news (slot TINYINT UNSIGNED NOT NULL, lane TINYINT "
+     "UNSIGNED NOT NULL, fence " ID ", batch " ID ", told_at DATETIME(3) NOT NULL"
+     ", events MEDIUMBLOB NOT NULL, PRIMARY KEY (slot, lane, fence, batch), KEY age (told_at)" END},
     {"stories whose scenes are to be removed",
      "CREATE TABLE IF NOT EXISTS story_closed (story_id " ID ", PRIMARY KEY (story_id)" END},
 };

@@ -347,15 +347,18 @@ bool server_is_first(struct cluster *cluster)
     struct buf text;
     bool first = false;
     buf_init(&text, 1 << 12);
-    buf_printf(&text, "SELECT MIN(slot) FROM server WHERE seen_at > NOW(3) - INTERVAL %d SECOND",
+    buf_printf(&text,
+               "SELECT MIN(slot), COUNT(*) FROM server WHERE seen_at > NOW(3) - INTERVAL %d SECOND",
                SILENT_S);
     pthread_mutex_lock(&cluster->lease_mutex);
     if (connection(cluster)) {
         enum sql_outcome outcome = sql_send(cluster->lease_sql, &text);
-        first = !outcome && sql_row(cluster->lease_sql) &&
-                sql_u64(cluster->lease_sql, 0) == cluster->slot;
-        if (outcome)
+        if (outcome) {
             lose(cluster);
+        } else if (sql_row(cluster->lease_sql)) {
+            first = sql_u64(cluster->lease_sql, 0) == cluster->slot;
+            atomic_store(&cluster->others, sql_u64(cluster->lease_sql, 1) > 1);
+        }
     }
     pthread_mutex_unlock(&cluster->lease_mutex);
     buf_release(&text);

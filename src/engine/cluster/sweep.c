@@ -199,12 +199,26 @@ static enum sql_outcome sweep_scenes(struct caretaker *caretaker, bool *more)
     return outcome;
 }
 
+/* ---- News that has passed ------------------------------------------------------------------- */
+
+static enum sql_outcome sweep_news(struct caretaker *caretaker, bool *more)
+{
+    struct desk *desk = &caretaker->desk;
+    uint64_t rows = 0;
+    buf_printf(&desk->text,
+               "DELETE FROM passing_news WHERE told_at < NOW(3) - INTERVAL 60 SECOND LIMIT %d",
+               PIECE);
+    enum sql_outcome outcome = run(desk, &rows);
+    *more = rows == PIECE;
+    return outcome;
+}
+
 /* ---- All of it ------------------------------------------------------------------------------ */
 
 bool cluster_sweep(struct caretaker *caretaker)
 {
     static enum sql_outcome (*const sweeps[])(struct caretaker * caretaker, bool *more) = {
-        sweep_events, sweep_once, sweep_history, sweep_scenes};
+        sweep_events, sweep_once, sweep_history, sweep_scenes, sweep_news};
     struct desk *desk = &caretaker->desk;
     bool any = false;
     if (!desk_connect(caretaker->cluster, desk))
