@@ -125,6 +125,7 @@ TIDINGS_API const char *tidings_err_text(enum tidings_err err);
     X(batch_max, 1024, 1, 100000, "changes made durable together at most")                  \
     X(readers_max, 126, 1, 4096, "reads under way at the same moment at most")              \
     X(recent_mb, 128, 0, 1048576, "MiB for the pairs of users who were here lately")        \
+    X(heads_mb, 1024, 1, 1048576, "MiB for authors' lists of posts (cluster)")              \
     X(map_mb, 262144, 16, 67108864, "largest size of the data file in MiB (address space)") \
     X(log_segment_mb, 64, 1, 1024, "MiB of a segment of the redo log")                      \
     X(snapshot_log_mb, 256, 1, 1048576, "MiB of redo log after which a base image is made") \

@@ -12,7 +12,6 @@
 #define SHEET_MEMORY_MAX   ((size_t)1 << 30)
 #define SCRATCH_MEMORY_MAX ((size_t)1 << 30)
 #define TEXT_MAX           ((size_t)256 << 20)
-#define HEADS_MEMORY_MAX   ((size_t)256 << 20)
 
 enum { BUSY_RETRY_MS = 1000 };
 
@@ -32,7 +31,8 @@ void desk_init(struct cluster *cluster, struct desk *desk, bool reads)
                           .clocks_apart_ms = cluster->compares_clocks ? CLOCKS_APART_MS : 0,
                           .reads = reads};
     sheet_init(&desk->sheet, SHEET_MEMORY_MAX);
-    authors_init(&desk->authors, HEADS_MEMORY_MAX);
+    desk->known = &cluster->known;
+    known_join(desk->known, &desk->guest);
     arena_init(&desk->scratch, SCRATCH_MEMORY_MAX);
     buf_init(&desk->text, TEXT_MAX);
 }
@@ -57,7 +57,8 @@ bool desk_connect(struct cluster *cluster, struct desk *desk)
 void desk_clear(struct desk *desk)
 {
     sheet_clear(&desk->sheet);
-    authors_trim(&desk->authors);
+    known_leave(desk->known, &desk->guest);
+    desk->n_wanted_heads = 0;
     arena_clear(&desk->scratch);
     buf_clear(&desk->text);
     desk->questions = NULL;
@@ -69,7 +70,8 @@ void desk_clear(struct desk *desk)
 void desk_release(struct desk *desk)
 {
     sheet_release(&desk->sheet);
-    authors_release(&desk->authors);
+    known_part(desk->known, &desk->guest);
+    free(desk->wanted_heads);
     arena_release(&desk->scratch);
     buf_release(&desk->text);
     sql_close(desk->sql);
@@ -165,6 +167,7 @@ static void release(struct cluster *cluster)
     ticker_release(&cluster->news.ticker);
     ticker_release(&cluster->caretaker.ticker);
     clock_release(&cluster->clock);
+    known_release(&cluster->known);
     queue_release(&cluster->reads);
     pthread_mutex_destroy(&cluster->lease_mutex);
     pthread_mutex_destroy(&cluster->tell);
@@ -272,6 +275,7 @@ static struct cluster *make(const struct tidings_options *options)
     pthread_mutex_init(&cluster->tell, NULL);
     pthread_mutex_init(&cluster->stats_mutex, NULL);
     atomic_init(&cluster->others, true);
+    known_init(&cluster->known, (size_t)cluster->settings.heads_mb << 20);
     ids_init(&cluster->ids);
     queue_init(&cluster->reads);
     for (unsigned i = 0; i < LANES; i++) {

@@ -114,6 +114,7 @@ struct cluster {
     void (*fault)(void *ctx, const char *text);
     void *fault_ctx;
     struct ids ids;
+    struct known known;
     unsigned slot;
     uint64_t fence;
     atomic_bool others;          /* run, or may: they want to hear of what is not kept */
@@ -151,9 +152,9 @@ struct desk_view desk_view_of(struct cluster *cluster, struct desk *desk,
 
 /* Takes a slot that nobody has; its ids begin behind those of whoever had it. */
 enum tidings_err server_join(struct cluster *cluster, const char **message);
-/* Ids up to that time and some more may be made. CLOCK: not with this clock; UNREACHABLE: the slot is lost, or nobody can be
+/* Ids up to that moment and some time more may be made. CLOCK: not with this clock; UNREACHABLE: the slot is lost, or nobody can be
  * asked. */
-enum tidings_err server_extend(struct cluster *cluster, int64_t time_ms);
+enum tidings_err server_extend(struct cluster *cluster, const struct moment *at);
 /* The same for now, and others see that it is here. */
 void server_beat(struct cluster *cluster);
 /* Whether it is the first of those that run: what one server is enough for is its business. Notes whether there are others. */

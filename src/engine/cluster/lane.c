@@ -142,7 +142,8 @@ static void take_stamp(struct lane *lane, struct stamp *stamp, int64_t now_ms, u
     stamp->before = ids_mark(ids);
     stamp->moves = 1;
     stamp->id = ids_next(ids, now_ms, version);
-    if (!stamp->id && !server_extend(lane->cluster, id_time_ms(version) + 1))
+    struct moment at = {.wall_ms = id_time_ms(version) + 1};
+    if (!stamp->id && !server_extend(lane->cluster, &at))
         stamp->id = ids_next(ids, now_ms, version);
 }
 
@@ -331,14 +332,14 @@ static void tell(struct lane *lane, uint64_t position)
     pthread_mutex_unlock(&lane->cluster->tell);
 }
 
-static int64_t latest(struct lane *lane, struct tidings_call **calls, size_t n)
+static struct moment latest(struct lane *lane, struct tidings_call **calls, size_t n)
 {
-    int64_t time_ms = 0;
+    struct moment last = {0};
     for (size_t i = 0; i < n; i++) {
-        int64_t now_ms = cluster_now(lane->cluster, calls[i]->op).wall_ms;
-        time_ms = now_ms > time_ms ? now_ms : time_ms;
+        struct moment now = cluster_now(lane->cluster, calls[i]->op);
+        last = now.wall_ms > last.wall_ms ? now : last;
     }
-    return time_ms;
+    return last;
 }
 
 /* Nothing is written with a clock that is not believed. */
@@ -358,7 +359,8 @@ static enum sql_outcome try_batch(struct lane *lane, struct tidings_call **calls
     *sent = false;
     if (!desk_connect(lane->cluster, desk))
         return SQL_LOST;
-    enum tidings_err err = server_extend(lane->cluster, latest(lane, calls, n));
+    struct moment at = latest(lane, calls, n);
+    enum tidings_err err = server_extend(lane->cluster, &at);
     if (err == TIDINGS_CLOCK)
         return refuse_all(calls, n);
     if (err)

@@ -267,20 +267,21 @@ static enum sql_outcome write_time(struct cluster *cluster, const struct shared_
 }
 
 /* The time goes on by what this server knows; the marks by the clock that all share. */
-static void advance(struct cluster *cluster, struct shared_time *time, int64_t id_ms)
+static void advance(struct cluster *cluster, struct shared_time *time, const struct moment *at)
 {
     clock_raise(&cluster->clock, time->elapsed_ms);
-    struct moment at = clock_look(&cluster->clock);
-    time->elapsed_ms = later(time->elapsed_ms, at.elapsed_ms);
+    struct moment now = clock_look(&cluster->clock);
+    time->elapsed_ms = later(time->elapsed_ms, later(at->elapsed_ms, now.elapsed_ms));
+    time->elapsed_ms = later(time->elapsed_ms, atomic_load(&cluster->elapsed_ms));
     if (is_off(cluster))
         return;
-    ages_note(&time->ages, time->elapsed_ms, id_ms - atomic_load(&cluster->off_ms),
+    ages_note(&time->ages, time->elapsed_ms, at->wall_ms - atomic_load(&cluster->off_ms),
               cluster->clock.keep_ms);
     clock_share(&cluster->clock, &time->ages);
 }
 
 /* The lease and the time, in one transaction. Ids beyond the lease that stands are made only if they may be. */
-static enum sql_outcome renew(struct cluster *cluster, int64_t time_ms, bool *kept)
+static enum sql_outcome renew(struct cluster *cluster, const struct moment *at, bool *kept)
 {
     struct shared_time time;
     int64_t before_ms = wall_ms(cluster);
@@ -290,9 +291,9 @@ static enum sql_outcome renew(struct cluster *cluster, int64_t time_ms, bool *ke
     if (outcome)
         return outcome;
     compare_clocks(cluster, before_ms, time.database_ms);
-    advance(cluster, &time, time_ms);
+    advance(cluster, &time, at);
     int64_t until_ms = is_off(cluster) ? cluster->lease_until_ms
-                                       : later(time_ms + LEASE_MS, cluster->lease_until_ms);
+                                       : later(at->wall_ms + LEASE_MS, cluster->lease_until_ms);
     outcome = renew_slot(cluster, until_ms, kept);
     if (!outcome && *kept)
         outcome = write_time(cluster, &time);
@@ -303,12 +304,12 @@ static enum sql_outcome renew(struct cluster *cluster, int64_t time_ms, bool *ke
     return SQL_DONE;
 }
 
-static enum tidings_err keep(struct cluster *cluster, int64_t time_ms)
+static enum tidings_err keep(struct cluster *cluster, const struct moment *at)
 {
     bool kept = false;
     if (!connection(cluster))
         return TIDINGS_UNREACHABLE;
-    enum sql_outcome outcome = renew(cluster, time_ms, &kept);
+    enum sql_outcome outcome = renew(cluster, at, &kept);
     if (!outcome && kept)
         return TIDINGS_OK;
     lose(cluster);
@@ -321,13 +322,14 @@ static bool is_due(struct cluster *cluster, int64_t time_ms)
            llabs(moved_ms(cluster)) > CLOCKS_APART_MS;
 }
 
-enum tidings_err server_extend(struct cluster *cluster, int64_t time_ms)
+enum tidings_err server_extend(struct cluster *cluster, const struct moment *at)
 {
+    struct moment until = *at;
     enum tidings_err err = TIDINGS_OK;
-    time_ms = later(time_ms, ids_last_ms(&cluster->ids));
+    until.wall_ms = later(at->wall_ms, ids_last_ms(&cluster->ids));
     pthread_mutex_lock(&cluster->lease_mutex);
-    if (is_due(cluster, time_ms))
-        err = keep(cluster, time_ms);
+    if (is_due(cluster, until.wall_ms))
+        err = keep(cluster, &until);
     if (!err && is_off(cluster))
         err = TIDINGS_CLOCK;
     pthread_mutex_unlock(&cluster->lease_mutex);
@@ -336,9 +338,10 @@ enum tidings_err server_extend(struct cluster *cluster, int64_t time_ms)
 
 void server_beat(struct cluster *cluster)
 {
-    int64_t time_ms = later(clock_read(&cluster->clock).wall_ms, ids_last_ms(&cluster->ids));
+    struct moment now = clock_read(&cluster->clock);
+    now.wall_ms = later(now.wall_ms, ids_last_ms(&cluster->ids));
     pthread_mutex_lock(&cluster->lease_mutex);
-    keep(cluster, time_ms);
+    keep(cluster, &now);
     pthread_mutex_unlock(&cluster->lease_mutex);
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Authors' heads, and those of stories: how much there is of them is in their row, the rest in memory. */
+#include <stdlib.h>
+
 #include "engine/cluster/rows/desk.h"
 #include "engine/inbox/tie.h"
 
@@ -17,31 +19,77 @@ struct positioned_head {
 };
 
 /* The first n deletions in the order of their numbers. */
-static const uint32_t *sort_deleted(struct view *view, const struct author_memory *memory,
-                                    uint32_t n)
+static const uint32_t *sort_deleted(struct view *view, const struct known_found *found, uint32_t n)
 {
-    if (n == memory->n_deleted)
-        return memory->sorted;
+    if (n == found->n_deleted)
+        return found->sorted;
     uint32_t *sorted = view_array(view, view->scratch, n, sizeof *sorted);
     for (uint32_t i = 0, at; sorted && i < n; i++) {
-        for (at = i; at && sorted[at - 1] > memory->deleted[i]; at--)
+        for (at = i; at && sorted[at - 1] > found->deleted[i]; at--)
             sorted[at] = sorted[at - 1];
-        sorted[at] = memory->deleted[i];
+        sorted[at] = found->deleted[i];
     }
     return sorted;
 }
 
-/* Whether what the operation needs is in memory; if not it is wanted. */
-static bool is_here(struct desk_view *own, struct author_memory *memory, uint32_t posts,
-                    uint32_t deleted)
+/* ---- What is wanted ------------------------------------------------------------------------- */
+
+static void want(struct desk_view *own, const struct wanted_head *wanted)
 {
-    uint32_t ids = own->need == NEED_IDS ? posts : 0;
-    if (memory->n_deleted >= deleted && memory->n_ids >= ids)
-        return true;
-    authors_want(&own->desk->authors, memory, ids, deleted);
+    struct desk *desk = own->desk;
     own->incomplete = true;
-    return false;
+    if (desk->n_wanted_heads == desk->wanted_heads_room) {
+        enum { FIRST = 64 };
+        size_t room = desk->wanted_heads_room ? desk->wanted_heads_room * 2 : FIRST;
+        struct wanted_head *grown = realloc(desk->wanted_heads, room * sizeof *grown);
+        if (!grown) {
+            view_fail(&own->view, TIDINGS_NO_MEMORY);
+            return;
+        }
+        desk->wanted_heads = grown;
+        desk->wanted_heads_room = room;
+    }
+    desk->wanted_heads[desk->n_wanted_heads++] = *wanted;
 }
+
+static int by_head(const void *a, const void *b)
+{
+    const struct wanted_head *x = a, *y = b;
+    if (x->key.realm != y->key.realm)
+        return x->key.realm < y->key.realm ? -1 : 1;
+    return (x->key.author > y->key.author) - (x->key.author < y->key.author);
+}
+
+static uint32_t lesser(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint32_t greater(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+void desk_sort_wanted_heads(struct desk *desk)
+{
+    struct wanted_head *all = desk->wanted_heads;
+    size_t n = 0;
+    if (desk->n_wanted_heads)
+        qsort(all, desk->n_wanted_heads, sizeof *all, by_head);
+    for (size_t i = 0; i < desk->n_wanted_heads; i++) {
+        if (!n || by_head(&all[n - 1], &all[i])) {
+            all[n++] = all[i];
+            continue;
+        }
+        all[n - 1].from_ids = lesser(all[n - 1].from_ids, all[i].from_ids);
+        all[n - 1].to_ids = greater(all[n - 1].to_ids, all[i].to_ids);
+        all[n - 1].from_deleted = lesser(all[n - 1].from_deleted, all[i].from_deleted);
+        all[n - 1].to_deleted = greater(all[n - 1].to_deleted, all[i].to_deleted);
+    }
+    desk->n_wanted_heads = n;
+}
+
+/* ---- Heads ---------------------------------------------------------------------------------- */
 
 const struct head *cluster_get_head(struct view *view, enum realm realm, uint64_t author)
 {
@@ -49,13 +97,17 @@ const struct head *cluster_get_head(struct view *view, enum realm realm, uint64_
     struct desk_view *own = desk_view(view);
     const struct value *row = desk_get(view, realms[realm].head, author, 0, 0);
     struct positioned_head *made = view_array(view, view->scratch, 1, sizeof *made);
-    struct author_memory *memory = authors_of(&own->desk->authors, realm, author);
-    if (!row || !made || !memory)
+    if (!row || !made)
         return &none.head;
+    struct known_key key = {realm, author};
+    struct known_found found = known_find(own->desk->known, &own->desk->guest, key);
     uint32_t posts = (uint32_t)row->numbers[AUTHOR_POSTS];
+    uint32_t ids = own->need == NEED_IDS ? posts : 0;
     uint32_t deleted = own->need == NEED_COUNTS ? 0 : (uint32_t)row->numbers[AUTHOR_DELETED];
-    if (!is_here(own, memory, posts, deleted))
+    if (found.n_deleted < deleted || found.n_ids < ids) {
+        want(own, &(struct wanted_head){key, found.n_ids, ids, found.n_deleted, deleted});
         return &none.head;
+    }
     *made = (struct positioned_head){
         .head =
             {
@@ -63,11 +115,11 @@ const struct head *cluster_get_head(struct view *view, enum realm realm, uint64_
                 .last_id = row->numbers[AUTHOR_LAST_ID],
                 .n_posts = posts,
                 .n_deleted = deleted,
-                .ids = memory->ids,
-                .deleted = memory->deleted,
-                .deleted_sorted = sort_deleted(view, memory, deleted),
+                .ids = found.ids,
+                .deleted = found.deleted,
+                .deleted_sorted = sort_deleted(view, &found, deleted),
             },
-        .positions = memory->positions,
+        .positions = found.positions,
     };
     return &made->head;
 }

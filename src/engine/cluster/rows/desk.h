@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a batch of operations is worked on: a connection, the sheet of rows, the heads of authors, lists that were asked for. Each
- * lane and each reader has one, for its thread alone.
+ * Where a batch of operations is worked on: a connection, the sheet of rows, lists that were asked for. Each lane and each reader
+ * has one, for its thread alone; the heads of authors they share.
  */
 #ifndef CLUSTER_ROWS_DESK_H
 #define CLUSTER_ROWS_DESK_H
 
 #include "engine/clock.h"
 #include "engine/cluster/rows/ids.h"
-#include "engine/cluster/rows/memory.h"
+#include "engine/cluster/rows/known.h"
 #include "engine/cluster/rows/sheet.h"
 #include "engine/cluster/sql/sql.h"
 #include "engine/view.h"
@@ -35,13 +35,23 @@ struct question {
     struct tidings_event *events;
 };
 
+/* Posts and deletions behind those that are known. */
+struct wanted_head {
+    struct known_key key;
+    uint32_t from_ids, to_ids;
+    uint32_t from_deleted, to_deleted;
+};
+
 struct desk {
     struct sql *sql;
     struct ids *ids;
     struct clock *clock;
     int64_t clocks_apart_ms; /* that servers may be apart */
     struct sheet sheet;
-    struct authors authors;
+    struct known *known; /* the server's */
+    struct known_guest guest;
+    struct wanted_head *wanted_heads; /* what an operation needs of them and is not known */
+    size_t n_wanted_heads, wanted_heads_room;
     struct arena scratch;
     struct buf text; /* of the statements under way */
     struct question *questions;
@@ -103,6 +113,8 @@ void question_take(struct desk *desk, struct question *question);
 
 /* ---- authors.c ------------------------------------------------------------------------------ */
 
+/* Brings together what is wanted of the same head more than once. */
+void desk_sort_wanted_heads(struct desk *desk);
 const struct head *cluster_get_head(struct view *view, enum realm realm, uint64_t author);
 void cluster_add_number(struct view *view, enum realm realm, uint64_t author, uint64_t id);
 void cluster_add_deletion(struct view *view, enum realm realm, uint64_t author, uint32_t number);

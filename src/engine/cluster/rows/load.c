@@ -10,7 +10,7 @@ enum { ROWS_A_STATEMENT = 512 };
 struct plan {
     enum { PLAN_NOTHING, PLAN_ROWS, PLAN_IDS, PLAN_DELETIONS, PLAN_QUESTION } what;
     enum kind kind;
-    struct author_memory *memory;
+    const struct wanted_head *head;
     struct question *question;
 };
 
@@ -121,36 +121,34 @@ static void put_wanted(struct desk *desk, struct plans *plans)
 }
 
 /* What the head lacks, up to what its row says. */
-static void put_head(struct desk *desk, struct plans *plans, struct author_memory *memory)
+static void put_head(struct desk *desk, struct plans *plans, const struct wanted_head *wanted)
 {
-    bool posts = memory->realm == REALM_POSTS;
+    bool posts = wanted->key.realm == REALM_POSTS;
     const char *author = posts ? "author_id" : "story_id";
-    if (memory->n_ids < memory->wanted_ids) {
-        add_plan(desk, plans, (struct plan){.what = PLAN_IDS, .memory = memory});
+    if (wanted->from_ids < wanted->to_ids) {
+        add_plan(desk, plans, (struct plan){.what = PLAN_IDS, .head = wanted});
         buf_printf(&desk->text,
                    "SELECT %s, position FROM %s WHERE %s=%llu AND number>=%u AND number<%u "
                    "ORDER BY number",
                    posts ? "post_id" : "scene_id", posts ? "post" : "scene", author,
-                   (unsigned long long)memory->author, memory->n_ids, memory->wanted_ids);
+                   (unsigned long long)wanted->key.author, wanted->from_ids, wanted->to_ids);
     }
-    if (memory->n_deleted < memory->wanted_deleted) {
-        add_plan(desk, plans, (struct plan){.what = PLAN_DELETIONS, .memory = memory});
+    if (wanted->from_deleted < wanted->to_deleted) {
+        add_plan(desk, plans, (struct plan){.what = PLAN_DELETIONS, .head = wanted});
         buf_printf(&desk->text,
                    "SELECT number FROM %s WHERE %s=%llu AND ordinal>=%u AND ordinal<%u "
                    "ORDER BY ordinal",
                    posts ? "post_deletion" : "scene_deletion", author,
-                   (unsigned long long)memory->author, memory->n_deleted, memory->wanted_deleted);
+                   (unsigned long long)wanted->key.author, wanted->from_deleted,
+                   wanted->to_deleted);
     }
 }
 
 static void put_heads(struct desk *desk, struct plans *plans)
 {
-    while (desk->authors.wanted) {
-        struct author_memory *memory = desk->authors.wanted;
-        desk->authors.wanted = memory->next_wanted;
-        memory->is_wanted = false;
-        put_head(desk, plans, memory);
-    }
+    desk_sort_wanted_heads(desk);
+    for (size_t i = 0; i < desk->n_wanted_heads; i++)
+        put_head(desk, plans, &desk->wanted_heads[i]);
 }
 
 static void put_questions(struct desk *desk, struct plans *plans)
@@ -179,22 +177,58 @@ static void take_row(struct desk *desk, enum kind kind)
     sheet_loaded(&desk->sheet, kind, key, &value);
 }
 
+/* Rows of a head, some at a time. */
+enum { PIECE = 512 };
+
+static bool take_ids(struct desk *desk, const struct wanted_head *wanted)
+{
+    uint64_t ids[PIECE], positions[PIECE];
+    uint32_t first = wanted->from_ids;
+    size_t n;
+    bool fine = true;
+    do {
+        for (n = 0; n < PIECE && sql_row(desk->sql); n++) {
+            ids[n] = sql_u64(desk->sql, 0);
+            positions[n] = sql_u64(desk->sql, 1);
+        }
+        fine &= known_add_posts(desk->known, wanted->key, first, ids, positions, n);
+        first += (uint32_t)n;
+    } while (n == PIECE);
+    return fine;
+}
+
+static bool take_deletions(struct desk *desk, const struct wanted_head *wanted)
+{
+    uint32_t numbers[PIECE], first = wanted->from_deleted;
+    size_t n;
+    bool fine = true;
+    do {
+        for (n = 0; n < PIECE && sql_row(desk->sql); n++)
+            numbers[n] = (uint32_t)sql_u64(desk->sql, 0);
+        fine &= known_add_deletions(desk->known, wanted->key, first, numbers, n);
+        first += (uint32_t)n;
+    } while (n == PIECE);
+    return fine;
+}
+
 static bool take(struct desk *desk, const struct plan *plan)
 {
-    bool fine = true;
-    while (plan->what != PLAN_QUESTION && sql_row(desk->sql)) {
-        if (plan->what == PLAN_ROWS)
+    switch (plan->what) {
+    case PLAN_ROWS:
+        while (sql_row(desk->sql))
             take_row(desk, plan->kind);
-        else if (plan->what == PLAN_IDS)
-            fine &= authors_add_post(&desk->authors, plan->memory, sql_u64(desk->sql, 0),
-                                     sql_u64(desk->sql, 1));
-        else if (plan->what == PLAN_DELETIONS)
-            fine &=
-                authors_add_deletion(&desk->authors, plan->memory, (uint32_t)sql_u64(desk->sql, 0));
-    }
-    if (plan->what == PLAN_QUESTION)
+        return true;
+    case PLAN_IDS:
+        return take_ids(desk, plan->head);
+    case PLAN_DELETIONS:
+        return take_deletions(desk, plan->head);
+    case PLAN_QUESTION:
         question_take(desk, plan->question);
-    return fine;
+        return true;
+    case PLAN_NOTHING:
+        return true;
+    }
+    return true;
 }
 
 static enum sql_outcome take_all(struct desk *desk, const struct plans *plans)
@@ -268,6 +302,7 @@ enum sql_outcome desk_load(struct desk *desk, unsigned n_before)
         outcome = take_all(desk, &plans);
     free(plans.at);
     buf_clear(&desk->text);
+    desk->n_wanted_heads = 0;
     if (!outcome)
         outcome = make_missing(desk);
     if (!outcome)
