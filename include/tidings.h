@@ -283,6 +283,9 @@ struct tidings_page {
  *   BADGES           service, admin: the unread totals of many users, in the order asked, of one moment
  *   PROFILE_MANY, STATUS_MANY, COUNTERS_MANY, POST_MANY, STATS_MANY   what the single ones answer, of up to ids_max, in
  *                    the order asked, of one moment; for what does not exist or is deleted a row that says so
+ *   PROFILE_SEARCH   profiles whose names begin so, without case, in the order of the names in small letters, then of ids. Names
+ *                    are compared as far as their first 240 bytes. The next page has the last row's name in after_name, its
+ *                    user id in page.after.a
  *   FANS_AMONG       which of the users given follow the author
  *   REACTORS         who liked (or faved) this, newest first, since when
  *   REACTED          what the viewer liked or faved, newest first
@@ -339,6 +342,7 @@ struct tidings_page {
     X(COUNTERS_MANY, counters_many, 0, many, counters_many)                \
     X(PROFILE, profile, 0, user, profile)                                  \
     X(PROFILE_MANY, profile_many, 0, many, profile_many)                   \
+    X(PROFILE_SEARCH, profile_search, 0, search, profile_search)           \
     X(POST, post, 0, post, post)                                           \
     X(POST_MANY, post_many, 0, posts, post_many)                           \
     X(AUTHOR_PAGE, author_page, 0, feed, feed)                             \
@@ -426,6 +430,11 @@ struct tidings_op {
             const uint64_t *user_ids; /* in any order; ids_max at most, in BADGES many_max */
             size_t n_user_ids;
         } many;
+        struct {
+            struct tidings_text prefix; /* 1 ... 64 characters */
+            struct tidings_text after_name;
+            struct tidings_page page;
+        } search;
         struct {
             const uint64_t *post_ids; /* in any order, ids_max at most */
             size_t n_post_ids;
@@ -873,6 +882,11 @@ struct tidings_answer {
             struct tidings_profile *rows;
             size_t n;
         } profile_many;
+        struct {
+            struct tidings_profile *rows;
+            size_t n;
+            struct tidings_cursor next;
+        } profile_search;
         struct tidings_post post;
         struct {
             struct tidings_post_row *rows;

@@ -7,9 +7,13 @@
 #include "domain/events.h"
 #include "domain/ids.h"
 #include "domain/json.h"
+#include "domain/name.h"
 
 /* More users than can be online at one server. */
 enum { AMONG_MAX = 1000000 };
+
+/* Names that were given when the setting was another. */
+enum { NAME_MOST = 256 };
 
 static bool is_id(uint64_t id)
 {
@@ -108,6 +112,20 @@ static const char *check_profile(const struct tidings_op *op,
     if (!is_text(avatar, 0, settings->avatar_max, settings->avatar_max))
         return "avatar";
     return is_extra(op->u.profile.extra) ? NULL : "extra";
+}
+
+/* A place is the name and the user it was read with, or neither. */
+static const char *check_search(const struct tidings_op *op,
+                                const struct tidings_settings *settings)
+{
+    struct tidings_text prefix = op->u.search.prefix, after = op->u.search.after_name;
+    if (!prefix.p || !is_text(prefix, 1, NAME_PREFIX_MAX, NAME_PREFIX_MAX * 4))
+        return "prefix";
+    const char *field = check_page(&op->u.search.page, settings);
+    if (!field && (!op->u.search.page.after.a != !after.n || op->u.search.page.after.b ||
+                   !is_text(after, 0, NAME_MOST, NAME_MOST * 4)))
+        field = "cursor";
+    return field;
 }
 
 static const char *check_publish(const struct tidings_op *op,
@@ -377,6 +395,8 @@ static const char *check_args(const struct tidings_op *op, const struct tidings_
     case TIDINGS_OP_COUNTERS:
     case TIDINGS_OP_PROFILE:
         return is_id(op->u.user.user_id) ? NULL : "user_id";
+    case TIDINGS_OP_PROFILE_SEARCH:
+        return check_search(op, settings);
     case TIDINGS_OP_PROFILE_SET:
         return check_profile(op, settings);
     case TIDINGS_OP_PUBLISH:

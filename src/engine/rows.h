@@ -66,6 +66,12 @@ struct place {
     uint64_t id;
 };
 
+/* A place among the names; with the user 0 it is their beginning. */
+struct name_place {
+    struct bytes folded;
+    uint64_t user;
+};
+
 /* ---- The table ------------------------------------------------------------------------------ */
 
 /* What an engine knows of a fan's unread posts without looking at every pair. */
@@ -87,7 +93,12 @@ struct rows {
     /* Moves a counter of a user whose row the operation does not have in hand. */
     void (*count)(struct view *view, uint64_t user, enum counter counter, int64_t delta);
     struct profile_record (*get_profile)(struct view *view, uint64_t user);
+    /* And with it the list of names. */
     void (*put_profile)(struct view *view, uint64_t user, const struct profile_record *profile);
+    /* Users whose folded name (domain/name.h) begins with the prefix, by name and then id, behind a place among them, `most` at
+     * most; how many. A user without a name is none of them. */
+    size_t (*find_names)(struct view *view, struct bytes prefix, const struct name_place *after,
+                         size_t most, uint64_t *users);
 
     /* Posts. A put keeps no list: that is add_number's, put_counts's and so on. */
     bool (*get_post)(struct view *view, uint64_t id, struct post_record *post);

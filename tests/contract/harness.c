@@ -451,6 +451,34 @@ void list_history(uint64_t viewer, struct ids *ids)
     } while (answer.u.history.next.a);
 }
 
+void set_name(uint64_t user, const char *name)
+{
+    must((struct tidings_op){
+        .kind = TIDINGS_OP_PROFILE_SET, .user_id = user, .u.profile.name = text_of(name)});
+}
+
+void list_named(const char *prefix, struct ids *ids)
+{
+    struct tidings_op op = {.kind = TIDINGS_OP_PROFILE_SEARCH,
+                            .user_id = 999,
+                            .u.search = {text_of(prefix), .page.limit = 3}};
+    char last[1025];
+    ids->n = 0;
+    do {
+        must(op);
+        assert_true(answer.u.profile_search.n == 3 || !answer.u.profile_search.next.a);
+        for (size_t i = 0; i < answer.u.profile_search.n; i++)
+            add_id(ids, answer.u.profile_search.rows[i].user_id);
+        op.u.search.page.after = answer.u.profile_search.next;
+        if (answer.u.profile_search.next.a) {
+            struct tidings_text name = answer.u.profile_search.rows[2].name;
+            assert_true(name.n < sizeof last);
+            memcpy(last, name.p, name.n + 1);
+            op.u.search.after_name = (struct tidings_text){last, name.n};
+        }
+    } while (answer.u.profile_search.next.a);
+}
+
 void list_comments(uint64_t post, uint64_t parent, enum tidings_sort sort, struct ids *ids)
 {
     struct tidings_op op = {.kind = TIDINGS_OP_COMMENTS,

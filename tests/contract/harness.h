@@ -116,6 +116,10 @@ void list_hot(enum tidings_post_kind kind, struct ids *ids);
 struct tidings_counts counts_of(enum tidings_target target,
                                 uint64_t id); /* as an admin sees them */
 
+/* The user has that name from now on; "" is none. And all pages of those whose names begin so. */
+void set_name(uint64_t user, const char *name);
+void list_named(const char *prefix, struct ids *ids);
+
 /* One page; the cursor moves on. False at the end of the list. */
 bool next_inbox_page(uint64_t viewer, enum tidings_filter filter, uint32_t limit,
                      struct tidings_cursor *cursor);
@@ -151,6 +155,14 @@ void assert_ids(const struct ids *found, const uint64_t *expected, size_t n);
         const uint64_t expected_[] = {__VA_ARGS__};                           \
         static struct ids found_;                                             \
         list_hot((kind), &found_);                                            \
+        assert_ids(&found_, expected_, sizeof expected_ / sizeof *expected_); \
+    } while (0)
+
+#define ASSERT_NAMED(prefix, ...)                                             \
+    do {                                                                      \
+        const uint64_t expected_[] = {__VA_ARGS__};                           \
+        static struct ids found_;                                             \
+        list_named((prefix), &found_);                                        \
         assert_ids(&found_, expected_, sizeof expected_ / sizeof *expected_); \
     } while (0)
 

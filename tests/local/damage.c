@@ -36,17 +36,27 @@ struct bytes row_get(enum table table, struct key key)
     return value;
 }
 
-static void change(enum table table, struct key key, struct bytes value)
+static void change_long(enum table table, struct bytes key, struct bytes value)
 {
     struct kv *kv = open_kv();
     struct kv_txn txn;
     assert_int_equal(kv_begin(kv, &txn), TIDINGS_OK);
     if (value.p)
-        kv_put(&txn, table, &key, value.p, value.n);
+        kv_put_long(&txn, table, key, value.p, value.n);
     else
-        kv_del(&txn, table, &key);
+        kv_del_long(&txn, table, key);
     assert_int_equal(kv_commit(&txn), TIDINGS_OK);
     kv_close(kv);
+}
+
+static void change(enum table table, struct key key, struct bytes value)
+{
+    change_long(table, key_bytes(&key), value);
+}
+
+void row_change_long(enum table table, struct bytes key, bool put)
+{
+    change_long(table, key, (struct bytes){put ? (const uint8_t *)"" : NULL, 0});
 }
 
 void row_put(enum table table, struct key key, struct bytes value)

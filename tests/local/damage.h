@@ -14,6 +14,9 @@ struct bytes row_get(enum table table, struct key key);
 void row_put(enum table table, struct key key, struct bytes value);
 void row_delete(enum table table, struct key key);
 
+/* A row that is all key, of any length: put, or deleted. */
+void row_change_long(enum table table, struct bytes key, bool put);
+
 /* The first n bytes of what it was. */
 void row_cut(enum table table, struct key key, size_t n);
 

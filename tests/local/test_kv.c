@@ -144,7 +144,8 @@ static void append(struct redo *redo, uint64_t number, size_t rows, size_t n)
     assert_non_null(value);
     assert_non_null(bytes);
     for (size_t i = 0; i < rows; i++) {
-        struct change change = {TABLE_BODY, true, key_id(number << 20 | i), {value, n}};
+        struct key key = key_id(number << 20 | i);
+        struct change change = {TABLE_BODY, true, key_bytes(&key), {value, n}};
         used += change_encode(&change, bytes + used);
         memcpy(bytes + used, value, n);
         used += n;

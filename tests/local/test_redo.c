@@ -436,18 +436,20 @@ static void a_log_can_be_read_while_it_is_written(void **state)
 static void changes_survive_and_nonsense_does_not(void **state)
 {
     (void)state;
-    uint8_t bytes[256];
-    struct change change = {TABLE_POST, true, {3, {1, 2, 3}}, {(const uint8_t *)"value", 5}}, back;
+    uint8_t bytes[1024];
+    const uint8_t key[] = {1, 2, 3};
+    struct change change = {TABLE_POST, true, {key, 3}, {(const uint8_t *)"value", 5}}, back;
     size_t n = change_encode(&change, bytes);
     memcpy(bytes + n, "value", 5);
     n += 5;
-    struct change gone = {.table = TABLE_USER, .key = {2, {9, 9}}};
+    struct change gone = {.table = TABLE_USER, .key = {key, 2}};
     size_t both = n + change_encode(&gone, bytes + n);
     struct decoder r = decoder_of(bytes, both);
     assert_true(change_decode(&r, &back));
     assert_int_equal(back.table, TABLE_POST);
     assert_true(back.is_put);
     assert_int_equal(back.key.n, 3);
+    assert_memory_equal(back.key.p, key, 3);
     assert_memory_equal(back.value.p, "value", 5);
     assert_true(change_decode(&r, &back));
     assert_false(back.is_put);
@@ -462,6 +464,16 @@ static void changes_survive_and_nonsense_does_not(void **state)
             ;
         assert_true(r.bad);
     }
+    /* Only names have long keys. */
+    uint8_t name[LONG_KEY_MAX] = {7};
+    struct change named = {TABLE_NAME, true, {name, sizeof name}, {name, 0}};
+    n = change_encode(&named, bytes);
+    r = decoder_of(bytes, n);
+    assert_true(change_decode(&r, &back));
+    assert_int_equal(back.key.n, LONG_KEY_MAX);
+    bytes[0] = TABLE_POST << 1 | 1;
+    r = decoder_of(bytes, n);
+    assert_false(change_decode(&r, &back));
     bytes[0] = 0xff; /* no such table */
     r = decoder_of(bytes, both);
     assert_false(change_decode(&r, &back));

@@ -109,8 +109,35 @@ struct tidings_text generate_title(struct generator *g)
     return generate_characters(g, some_length(g, 1, 12, g->recording->settings.title_max));
 }
 
+/* Names that are the same without case, or begin as another does. */
+static const char *const names[] = {"Ann",
+                                    "ann",
+                                    "ANNA",
+                                    "Anne",
+                                    "anne b",
+                                    "小林",
+                                    "小明",
+                                    "Éva",
+                                    "éva",
+                                    "ÉVARISTE",
+                                    "ЯНА",
+                                    "Яна",
+                                    "яна",
+                                    "ΣΣ",
+                                    "σς",
+                                    "Bob",
+                                    "bob \xf0\x9f\x98\x80",
+                                    "zoe"};
+
 struct tidings_text generate_name(struct generator *g)
 {
+    if (rng_percent(&g->rng, 60)) {
+        const char *name = names[rng_below(&g->rng, COUNT(names))];
+
+        if (model_characters((struct tidings_text){name, strlen(name)}) <=
+            (long)g->recording->settings.name_max)
+            return (struct tidings_text){name, strlen(name)};
+    }
     return generate_characters(g, some_length(g, 0, 4, g->recording->settings.name_max));
 }
 

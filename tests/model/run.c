@@ -84,6 +84,8 @@ void run_close(struct run *run)
     free(run->comment_of);
     for (size_t i = 0; i < CLIENTS; i++)
         free(run->story.clients[i].rows);
+    for (size_t i = 0; i < LISTS; i++)
+        model_drop(run->found_names[i]);
     free(run->story.made);
     free(run->story.maker_of);
 }

@@ -80,6 +80,8 @@ struct run {
     uint64_t *comment_ids; /* the same of comments */
     uint32_t *comment_of;
     struct place places[LISTS];
+    struct tidings_text
+        found_names[LISTS]; /* PROFILE_SEARCH: the last row's, for the page behind it */
     struct kept_token slots[SLOTS];
     struct tidings_moment newest; /* the last token given */
     struct run_story story;

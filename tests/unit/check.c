@@ -77,6 +77,9 @@ struct tidings_op good(enum tidings_op_kind kind)
     case TIDINGS_OP_PROFILE:
         op.u.user.user_id = 8;
         break;
+    case TIDINGS_OP_PROFILE_SEARCH:
+        op.u.search.prefix = text_of("Ann");
+        break;
     case TIDINGS_OP_PROFILE_SET:
         op.u.profile.name = text_of("Ann");
         break;

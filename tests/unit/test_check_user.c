@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The arguments of profiles. */
+/* The arguments of profiles, and of looking for them. */
 #include "unit/check.h"
 
 static void profiles_are_checked(void **state)
@@ -32,10 +32,48 @@ static void profiles_are_checked(void **state)
     assert_extra(&op, &op.u.profile.extra); /* it is enough by itself */
 }
 
+static void searches_are_checked(void **state)
+{
+    (void)state;
+    struct tidings_op op = good(TIDINGS_OP_PROFILE_SEARCH);
+    op.u.search.prefix = repeat(WIDE, 64);
+    assert_fine(op);
+    op.u.search.prefix = repeat(WIDE, 65);
+    assert_refused(op, "prefix");
+    op.u.search.prefix = repeat("x", 64);
+    assert_fine(op);
+    op.u.search.prefix = repeat("x", 65);
+    assert_refused(op, "prefix");
+    op.u.search.prefix = text_of("");
+    assert_refused(op, "prefix");
+    op.u.search.prefix = (struct tidings_text){NULL, 0};
+    assert_refused(op, "prefix");
+    op.u.search.prefix = (struct tidings_text){"\xff", 1};
+    assert_refused(op, "prefix");
+    op = good(TIDINGS_OP_PROFILE_SEARCH);
+    op.u.search.page.after.a = 7; /* nobody has been there without a name */
+    assert_refused(op, "cursor");
+    op.u.search.after_name = repeat(WIDE, 256);
+    assert_fine(op);
+    op.u.search.after_name = repeat(WIDE, 257);
+    assert_refused(op, "cursor");
+    op.u.search.after_name = (struct tidings_text){"\xc0\x80", 2};
+    assert_refused(op, "cursor");
+    op.u.search.after_name = text_of("ann");
+    op.u.search.page.after.b = 1;
+    assert_refused(op, "cursor");
+    op.u.search.page.after = (struct tidings_cursor){0, 0};
+    assert_refused(op, "cursor");
+    op = good(TIDINGS_OP_PROFILE_SEARCH);
+    op.u.search.page.limit = (uint32_t)settings.page_max + 1;
+    assert_refused(op, "limit");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(profiles_are_checked, check_begin),
+        cmocka_unit_test_setup(searches_are_checked, check_begin),
     };
     return RUN_TESTS(tests);
 }

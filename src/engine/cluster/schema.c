@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <sys/random.h>
 
+#include "engine/cluster/names.h"
+
 #define ID  "BIGINT UNSIGNED NOT NULL"
 #define END ") ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin"
 
@@ -134,6 +136,9 @@ static const struct step steps[] = {
      ", events MEDIUMBLOB NOT NULL, PRIMARY KEY (slot, lane, fence, batch), KEY age (told_at)" END},
     {"stories whose scenes are to be removed",
      "CREATE TABLE IF NOT EXISTS story_closed (story_id " ID ", PRIMARY KEY (story_id)" END},
+    {"names to search by",
+     "CREATE TABLE IF NOT EXISTS profile_name (user_id " ID
+     ", folded VARBINARY(240) NOT NULL, PRIMARY KEY (user_id), KEY by_name (folded, user_id)" END},
 };
 enum { STEPS = sizeof steps / sizeof *steps };
 
@@ -197,7 +202,9 @@ enum sql_outcome schema_upgrade(struct sql *sql, void (*said)(void *ctx, const c
         if (!outcome && said)
             said(ctx, line);
     }
-    return outcome ? outcome : make_secret(sql);
+    if (!outcome)
+        outcome = make_secret(sql);
+    return outcome ? outcome : names_fill(sql);
 }
 
 enum sql_outcome schema_check(struct sql *sql, bool *fits, bool *newer)

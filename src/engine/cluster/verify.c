@@ -9,6 +9,7 @@
 
 #include "domain/ids.h"
 #include "engine/cluster/cluster.h"
+#include "engine/cluster/names.h"
 #include "engine/inbox/audit.h"
 
 /* ---- In SQL --------------------------------------------------------------------------------- */
@@ -140,6 +141,9 @@ static const struct rule rules[] = {
     {"a position that was not given yet", "SELECT p.post_id, p.position, n.position FROM post p "
                                           "JOIN news_position n WHERE p.position > n.position "
                                           "OR p.position = 0"},
+    {"a name of a user who has none",
+     "SELECT n.user_id, 1, 0 FROM profile_name n LEFT JOIN profile p ON p.user_id = n.user_id AND "
+     "LENGTH(p.name) > 0 WHERE p.user_id IS NULL"},
 };
 enum { RULES_IN_SQL = sizeof rules / sizeof *rules };
 
@@ -169,6 +173,27 @@ static enum sql_outcome check_rule(struct check *check, const struct rule *rule)
                (int64_t)sql_u64(desk->sql, 2));
     check->out->checked++;
     buf_clear(&desk->text);
+    return outcome;
+}
+
+/* ---- Names: what they are found by is made in memory ------------------------------------------ */
+
+static void differ_name(void *ctx, uint64_t user, struct bytes name, struct bytes folded)
+{
+    (void)name;
+    (void)folded;
+    differ(ctx, "a user who cannot be found by the name", user, 0, 1);
+}
+
+static enum sql_outcome check_names(struct check *check)
+{
+    enum sql_outcome outcome;
+    uint64_t after = 0;
+    bool more;
+    do
+        outcome = names_look(check->desk.sql, &after, &more, differ_name, check);
+    while (!outcome && more);
+    check->out->checked++;
     return outcome;
 }
 
@@ -323,6 +348,8 @@ static enum sql_outcome check_all(struct check *check)
         sql_run_text(check->desk.sql, "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY");
     for (size_t i = 0; !outcome && i < RULES_IN_SQL; i++)
         outcome = check_rule(check, &rules[i]);
+    if (!outcome)
+        outcome = check_names(check);
     for (int realm = REALM_POSTS; !outcome && realm <= REALM_SCENES; realm++) {
         outcome = check_packed(check, (enum realm)realm, false);
         if (!outcome)

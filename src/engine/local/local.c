@@ -133,6 +133,8 @@ static enum tidings_err start(struct local *local, const struct tidings_options 
     if (!err)
         err = load(local, options->rebuild, message);
     if (!err)
+        err = names_make(local);
+    if (!err)
         err = reheat(local, options->as_stored || local->store->read_only);
     return err ? err : writer_start(local);
 }

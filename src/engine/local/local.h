@@ -131,6 +131,14 @@ void save_newest(struct kv_txn *txn, struct newest newest);
 /* Makes the authors' lists anew from the posts. CORRUPT if these are damaged too. */
 enum tidings_err rebuild_lists(struct local *local);
 
+/* ---- names.c -------------------------------------------------------------------------------- */
+
+/* Makes what is missing of the index of names: all of it in a directory from before there was one. */
+enum tidings_err names_make(struct local *local);
+
+/* Nothing is missing: with the first batch of a new directory. */
+void names_begin(struct kv_txn *txn);
+
 /* ---- reheat.c ------------------------------------------------------------------------------- */
 
 /* Brings stored orders and states in line with the settings, if these have changed; or, as stored,

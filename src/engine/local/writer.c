@@ -274,8 +274,10 @@ static enum tidings_err try_batch(struct local *local, struct tidings_call *batc
         count_changes(&local->writer, n);
         return TIDINGS_OK;
     }
-    if (!newest.version)
+    if (!newest.version) {
         reheat_begin(&txn, &local->settings);
+        names_begin(&txn);
+    }
     err = commit(local, &view, &time, n);
     if (!err)
         tell(local, &local->writer.news);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Profiles and counters. */
+#include "domain/name.h"
 #include "engine/ops/halves.h"
 
 /* What is wanted, if anything is, else what is stored; whether that is another. */
@@ -59,6 +60,45 @@ enum tidings_err answer_profile_many(struct view *view, struct reply *reply)
         rows[i] = profile_of(view, reply, users[i]);
     reply->answer->u.profile_many.rows = rows;
     reply->answer->u.profile_many.n = n;
+    return TIDINGS_OK;
+}
+
+/* Whether the place is among the names that begin so; *behind: it is not, and comes after them. */
+static bool is_within(const struct name_place *place, struct bytes prefix, bool *behind)
+{
+    size_t n = place->folded.n < prefix.n ? place->folded.n : prefix.n;
+    int order = memcmp(place->folded.p, prefix.p, n);
+    *behind = order > 0;
+    return !order && n == prefix.n;
+}
+
+/* Those found, one more than the page holds if there are more. */
+static size_t find_users(struct view *view, const struct tidings_op *op, size_t most,
+                         uint64_t *users)
+{
+    uint8_t prefix[NAME_FOLDED_MAX], name[NAME_FOLDED_MAX];
+    struct bytes wanted = {prefix, name_fold(bytes_of(op->u.search.prefix), prefix)};
+    struct name_place after = {{name, name_fold(bytes_of(op->u.search.after_name), name)},
+                               op->u.search.page.after.a};
+    bool behind;
+    if (!is_within(&after, wanted, &behind))
+        after.user = 0;
+    return behind ? 0 : view->rows->find_names(view, wanted, &after, most, users);
+}
+
+enum tidings_err answer_profile_search(struct view *view, struct reply *reply)
+{
+    size_t limit = view_limit(view, &reply->op->u.search.page);
+    uint64_t *users = view_array(view, view->scratch, limit + 1, sizeof *users);
+    size_t found = users ? find_users(view, reply->op, limit + 1, users) : 0;
+    size_t n = found < limit ? found : limit;
+    struct tidings_profile *rows = view_array(view, reply->arena, n, sizeof *rows);
+    for (size_t i = 0; rows && i < n; i++)
+        rows[i] = profile_of(view, reply, users[i]);
+    reply->answer->u.profile_search.rows = rows;
+    reply->answer->u.profile_search.n = n;
+    if (found > limit)
+        reply->answer->u.profile_search.next.a = users[limit - 1];
     return TIDINGS_OK;
 }
 

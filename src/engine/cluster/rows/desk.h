@@ -23,8 +23,10 @@ enum need { NEED_COUNTS, NEED_DELETIONS, NEED_IDS };
 struct question {
     struct question *next;
     size_t call; /* whose it is */
-    enum { ASKS_LIST, ASKS_EVENTS, ASKS_OLD_EVENTS, ASKS_NEWS } what;
+    enum { ASKS_LIST, ASKS_NAMES, ASKS_EVENTS, ASKS_OLD_EVENTS, ASKS_NEWS } what;
     struct list list;
+    struct bytes prefix; /* ASKS_NAMES */
+    struct name_place behind;
     struct tidings_cursor after;
     uint64_t up_to;  /* ASKS_NEWS: the slot whose events are left out */
     uint64_t wanted; /* bits of event types */
@@ -103,6 +105,8 @@ bool desk_write(struct desk *desk);
 
 size_t cluster_get_list(struct view *view, const struct list *list, struct tidings_cursor after,
                         size_t most, struct place *places);
+size_t cluster_find_names(struct view *view, struct bytes prefix, const struct name_place *after,
+                          size_t most, uint64_t *users);
 size_t cluster_get_events(struct view *view, uint64_t after, size_t most,
                           struct tidings_event *events);
 uint64_t cluster_count_old_events(struct view *view, uint64_t after, uint64_t up_to,

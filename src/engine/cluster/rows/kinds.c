@@ -29,6 +29,7 @@ const struct kind_form kind_forms[KINDS] = {
                       {"user_id"},
                       {0},
                       {{"name", TEXT_UTF8}, {"avatar", TEXT_UTF8}, {"extra", TEXT_UTF8}}},
+    [KIND_NAME] = {"profile_name", {"user_id"}, {0}, {{"folded", TEXT_BYTES}}},
     [KIND_BODY] = {"post_body", {"post_id"}, {0}, {{"body", TEXT_UTF8}}},
     [KIND_FOLLOWING] = {.table = "following",
                         .keys = {"from_user_id", "to_user_id"},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists, page by page, and events: questions that are asked in SQL. */
 #include "domain/ids.h"
+#include "domain/name.h"
 #include "engine/cluster/rows/desk.h"
 #include "engine/ops/ops.h"
 
@@ -82,13 +83,31 @@ static void put_list(struct buf *text, const struct question *question)
     buf_printf(text, " LIMIT %zu", question->most);
 }
 
-void question_put(struct desk *desk, const struct question *question)
+/* Two ranges of the index on the name and the user: those of the same name behind the place, and the names behind that one. */
+static void put_names(struct buf *text, const struct question *question)
 {
-    struct buf *text = &desk->text;
-    if (question->what == ASKS_LIST) {
-        put_list(text, question);
-        return;
+    uint8_t end[NAME_FOLDED_MAX];
+    struct bytes prefix = question->prefix;
+    memcpy(end, prefix.p, prefix.n);
+    end[prefix.n - 1]++; /* no byte of UTF-8 is the greatest there is */
+    buf_literal(text, "SELECT 0, 0, user_id FROM profile_name WHERE ");
+    if (question->behind.user) {
+        buf_literal(text, "folded = ");
+        sql_put_bytes(text, question->behind.folded);
+        put_condition(text, "user_id", ">", question->behind.user);
+        buf_literal(text, " OR folded > ");
+        sql_put_bytes(text, question->behind.folded);
+    } else {
+        buf_literal(text, "folded >= ");
+        sql_put_bytes(text, prefix);
     }
+    buf_literal(text, " AND folded < ");
+    sql_put_bytes(text, (struct bytes){end, prefix.n});
+    buf_printf(text, " ORDER BY folded, user_id LIMIT %zu", question->most);
+}
+
+static void put_events(struct buf *text, const struct question *question)
+{
     bool counts = question->what == ASKS_OLD_EVENTS;
     buf_printf(text, "SELECT %s FROM outbox_event WHERE position > %llu",
                counts ? "event_type, COUNT(*)"
@@ -107,6 +126,15 @@ void question_put(struct desk *desk, const struct question *question)
     } else {
         buf_printf(text, " ORDER BY position LIMIT %zu", question->most);
     }
+}
+
+void question_put(struct desk *desk, const struct question *question)
+{
+    static void (*const put[])(struct buf * text, const struct question *question) = {
+        [ASKS_LIST] = put_list,         [ASKS_NAMES] = put_names, [ASKS_EVENTS] = put_events,
+        [ASKS_OLD_EVENTS] = put_events, [ASKS_NEWS] = put_events,
+    };
+    put[question->what](&desk->text, question);
 }
 
 /* ---- Answers -------------------------------------------------------------------------------- */
@@ -143,10 +171,8 @@ static void take_count(struct sql *sql, struct question *question)
 void question_take(struct desk *desk, struct question *question)
 {
     static void (*const take[])(struct sql * sql, struct question * question) = {
-        [ASKS_LIST] = take_place,
-        [ASKS_EVENTS] = take_event,
-        [ASKS_OLD_EVENTS] = take_count,
-        [ASKS_NEWS] = take_event,
+        [ASKS_LIST] = take_place,       [ASKS_NAMES] = take_place, [ASKS_EVENTS] = take_event,
+        [ASKS_OLD_EVENTS] = take_count, [ASKS_NEWS] = take_event,
     };
     bool counts = question->what == ASKS_OLD_EVENTS;
     while (sql_row(desk->sql))
@@ -163,7 +189,14 @@ static bool same(const struct question *a, const struct question *b)
            a->after.b == b->after.b && a->up_to == b->up_to && a->wanted == b->wanted &&
            a->most == b->most && a->list.kind == b->list.kind && a->list.of == b->list.of &&
            a->list.reaction == b->list.reaction && a->list.target == b->list.target &&
-           a->list.beyond == b->list.beyond;
+           a->list.beyond == b->list.beyond && bytes_same(a->prefix, b->prefix) &&
+           a->behind.user == b->behind.user && bytes_same(a->behind.folded, b->behind.folded);
+}
+
+/* A question outlives the operation that asks. */
+static struct bytes keep(struct view *view, struct bytes bytes)
+{
+    return bytes_of(view_text(view, &desk_view(view)->desk->sheet.arena, bytes));
 }
 
 /* The question, with its answer; NULL if that is not at hand: then it is asked. */
@@ -180,7 +213,9 @@ static const struct question *ask(struct view *view, struct question wanted)
     if (!asked)
         return NULL;
     *asked = wanted;
-    if (wanted.what == ASKS_LIST)
+    asked->prefix = keep(view, wanted.prefix);
+    asked->behind.folded = keep(view, wanted.behind.folded);
+    if (wanted.what == ASKS_LIST || wanted.what == ASKS_NAMES)
         asked->places = view_array(view, &desk->sheet.arena, wanted.most, sizeof *asked->places);
     if (wanted.what == ASKS_EVENTS)
         asked->events = view_array(view, &desk->sheet.arena, wanted.most, sizeof *asked->events);
@@ -200,6 +235,18 @@ size_t cluster_get_list(struct view *view, const struct list *list, struct tidin
         view, (struct question){.what = ASKS_LIST, .list = *list, .after = after, .most = most});
     for (size_t i = 0; answer && i < answer->n; i++)
         places[i] = answer->places[i];
+    return answer ? answer->n : 0;
+}
+
+size_t cluster_find_names(struct view *view, struct bytes prefix, const struct name_place *after,
+                          size_t most, uint64_t *users)
+{
+    struct question wanted = {.what = ASKS_NAMES, .prefix = prefix, .most = most};
+    if (after->user)
+        wanted.behind = *after;
+    const struct question *answer = ask(view, wanted);
+    for (size_t i = 0; answer && i < answer->n; i++)
+        users[i] = answer->places[i].id;
     return answer ? answer->n : 0;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "domain/ids.h"
+#include "domain/name.h"
 #include "engine/cluster/rows/desk.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/target.h"
@@ -135,7 +136,10 @@ static void put_profile(struct view *view, uint64_t user, const struct profile_r
 {
     struct value row = {.exists = true, .texts = {profile->name, profile->avatar, profile->extra}};
     bool any = profile->name.n || profile->avatar.n || profile->extra.n;
+    uint8_t folded[NAME_FOLDED_MAX];
+    struct value name = {.exists = true, .texts = {{folded, name_fold(profile->name, folded)}}};
     desk_put(view, KIND_PROFILE, user, 0, 0, any ? &row : NULL);
+    desk_put(view, KIND_NAME, user, 0, 0, profile->name.n ? &name : NULL);
 }
 
 static struct shelf_record get_shelf(struct view *view, uint64_t user)
@@ -681,6 +685,7 @@ const struct rows cluster_rows = {
     .count = count,
     .get_profile = get_profile,
     .put_profile = put_profile,
+    .find_names = cluster_find_names,
     .get_post = get_post,
     .put_post = put_post,
     .get_body = get_body,

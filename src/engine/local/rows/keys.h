@@ -7,6 +7,7 @@
 #define LOCAL_KEYS_H
 
 #include "base/bytes.h"
+#include "domain/name.h"
 #include "engine/local/storage/kv.h"
 #include "engine/records/records.h"
 
@@ -248,6 +249,24 @@ static inline struct key key_webhook(struct tidings_text name)
     struct key key = {.n = (uint8_t)name.n};
     memcpy(key.bytes, name.p, name.n);
     return key;
+}
+
+/* TABLE_NAME: the folded name, a byte 0, which no name has, and the user. A name that begins another comes before it. */
+struct name_key {
+    uint8_t n;
+    uint8_t bytes[NAME_FOLDED_MAX + 1 + ID_BYTES];
+};
+
+static inline void name_key_end(struct name_key *key, uint64_t user)
+{
+    key->bytes[key->n++] = 0;
+    put_id(key->bytes + key->n, user);
+    key->n += ID_BYTES;
+}
+
+static inline struct bytes name_key_bytes(const struct name_key *key)
+{
+    return (struct bytes){key->bytes, key->n};
 }
 
 static inline struct key key_meta(const char *name)

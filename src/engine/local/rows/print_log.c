@@ -24,25 +24,30 @@ static void print_time(FILE *to, int64_t time_ms)
     fprintf(to, "%s.%03dZ", text, (int)(time_ms % 1000));
 }
 
-/* The id that almost every key begins with, then letters as letters and the rest in hexadecimal. */
+/* Texts as they are; the id that almost every other key begins with, then letters as letters and the rest in hexadecimal. */
 static void print_key(FILE *to, const struct change *change)
 {
-    const struct key *key = &change->key;
+    struct bytes key = change->key;
     size_t i = 0;
     if (change->table == TABLE_META) {
-        fprintf(to, "%.*s", (int)key->n, (const char *)key->bytes);
+        fprintf(to, "%.*s", (int)key.n, (const char *)key.p);
         return;
     }
-    if (key->n >= ID_BYTES) {
-        fprintf(to, "%" PRIu64, get_id(key->bytes));
+    if (change->table == TABLE_NAME && key.n > ID_BYTES) { /* no name has a NUL */
+        fprintf(to, "%.*s %" PRIu64, (int)(key.n - ID_BYTES), (const char *)key.p,
+                get_id(key.p + key.n - ID_BYTES));
+        return;
+    }
+    if (key.n >= ID_BYTES) {
+        fprintf(to, "%" PRIu64, get_id(key.p));
         i = ID_BYTES;
     }
-    if (i < key->n && islower(key->bytes[i]))
-        fprintf(to, " %c", key->bytes[i++]);
-    if (i < key->n)
+    if (i < key.n && islower(key.p[i]))
+        fprintf(to, " %c", key.p[i++]);
+    if (i < key.n)
         fputc(' ', to);
-    for (; i < key->n; i++)
-        fprintf(to, "%02x", key->bytes[i]);
+    for (; i < key.n; i++)
+        fprintf(to, "%02x", key.p[i]);
 }
 
 static void print_row(FILE *to, const struct change *change)

@@ -44,8 +44,12 @@ static struct profile_record get_profile(struct view *view, uint64_t user)
 static void put_profile(struct view *view, uint64_t user, const struct profile_record *profile)
 {
     struct key key = key_id(user);
-    if (profile->name.n || profile->avatar.n || profile->extra.n)
-        put_value(view, TABLE_PROFILE, &key, profile_encode(profile, view->scratch));
+    bool any = profile->name.n || profile->avatar.n || profile->extra.n;
+    /* Before the first put: what is kept of the profile lies where it was read. */
+    struct bytes value = any ? profile_encode(profile, view->scratch) : (struct bytes){NULL, 0};
+    local_rename(view, user, get_profile(view, user).name, profile->name);
+    if (any)
+        put_value(view, TABLE_PROFILE, &key, value);
     else
         kv_del(txn_of(view), TABLE_PROFILE, &key);
 }
@@ -291,6 +295,7 @@ const struct rows local_rows = {
     .count = count,
     .get_profile = get_profile,
     .put_profile = put_profile,
+    .find_names = local_find_names,
     .get_post = get_post,
     .put_post = put_post,
     .get_body = get_body,

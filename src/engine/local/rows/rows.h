@@ -6,7 +6,7 @@
  *     authors.c   authors' lists, in the table and in memory
  *     pairs.c     pairs and read maps                 journal.c   the reading history, in blocks
  *     targets.c   reactions, counts, comments         stories.c   scenes, shelves, reading positions
- *     lists.c     all lists that are read page by page
+ *     names.c     who has which name                  lists.c     all other lists that are read page by page
  */
 #ifndef LOCAL_ROWS_H
 #define LOCAL_ROWS_H
@@ -108,6 +108,16 @@ struct position_record local_get_position(struct view *view, uint64_t reader, ui
 void local_put_position(struct view *view, uint64_t reader, uint64_t story,
                         const struct position_record *position, uint64_t version_before,
                         const struct reading_shown *before, const struct reading_shown *now);
+
+/* ---- names.c -------------------------------------------------------------------------------- */
+
+/* The user's row in the list of names, for a name that is not empty. */
+void name_key_of(struct bytes name, uint64_t user, struct name_key *key);
+
+/* The user had that name and has the other now. */
+void local_rename(struct view *view, uint64_t user, struct bytes before, struct bytes now);
+size_t local_find_names(struct view *view, struct bytes prefix, const struct name_place *after,
+                        size_t most, uint64_t *users);
 
 /* ---- lists.c -------------------------------------------------------------------------------- */
 

@@ -140,9 +140,9 @@ static void apply_changes(struct replay *replay, struct bytes changes)
     struct change change;
     while (change_decode(&r, &change)) {
         if (change.is_put)
-            kv_put(&replay->txn, change.table, &change.key, change.value.p, change.value.n);
+            kv_put_long(&replay->txn, change.table, change.key, change.value.p, change.value.n);
         else
-            kv_del(&replay->txn, change.table, &change.key);
+            kv_del_long(&replay->txn, change.table, change.key);
     }
     if (r.bad)
         kv_fail(&replay->txn, TIDINGS_CORRUPT);

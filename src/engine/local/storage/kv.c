@@ -365,16 +365,15 @@ enum tidings_err kv_begin(struct kv *kv, struct kv_txn *txn)
     return TIDINGS_OK;
 }
 
-static void put_row(struct kv_txn *txn, enum table table, const struct key *key, const void *value,
+static void put_row(struct kv_txn *txn, enum table table, struct bytes key, const void *value,
                     size_t n);
 
 /* The image says itself how far it goes. */
 static void put_applied(struct kv_txn *txn, uint64_t number)
 {
     uint8_t bytes[APPLIED_BYTES];
-    struct key key = applied_key;
     put_u64(bytes, number);
-    put_row(txn, TABLE_META, &key, bytes, sizeof bytes);
+    put_row(txn, TABLE_META, key_bytes(&applied_key), bytes, sizeof bytes);
 }
 
 static enum tidings_err log_changes(struct kv_txn *txn)
@@ -492,9 +491,9 @@ static inline MDB_cursor *cursor_of(struct kv_txn *txn, void **slot, enum table 
     return txn->err ? NULL : *slot;
 }
 
-static MDB_val val_of(const struct key *key)
+static MDB_val val_of(struct bytes key)
 {
-    return (MDB_val){.mv_size = key->n, .mv_data = (void *)(uintptr_t)key->bytes};
+    return (MDB_val){.mv_size = key.n, .mv_data = (void *)(uintptr_t)key.p};
 }
 
 static struct bytes bytes_of(const MDB_val *val)
@@ -527,13 +526,18 @@ static inline bool got(struct kv_txn *txn, int rc, const MDB_val *v, struct byte
     return !rc;
 }
 
-bool kv_get(struct kv_txn *txn, enum table table, const struct key *key, struct bytes *value)
+bool kv_get_long(struct kv_txn *txn, enum table table, struct bytes key, struct bytes *value)
 {
     MDB_val k = val_of(key), v;
     return !txn->err && got(txn, get(txn, table, &k, &v), &v, value);
 }
 
-bool kv_get_anew(struct kv_txn *txn, enum table table, const struct key *key, struct bytes *value)
+bool kv_get(struct kv_txn *txn, enum table table, const struct key *key, struct bytes *value)
+{
+    return kv_get_long(txn, table, key_bytes(key), value);
+}
+
+bool kv_get_anew(struct kv_txn *txn, enum table table, struct bytes key, struct bytes *value)
 {
     MDB_val k = val_of(key), v;
     return !txn->err && got(txn, mdb_get(txn->handle, txn->kv->dbi[table], &k, &v), &v, value);
@@ -565,7 +569,7 @@ static inline bool move(struct kv_txn *txn, MDB_cursor *cursor, MDB_cursor_op op
 bool kv_find(struct kv_txn *txn, enum table table, const struct key *from, struct bytes *key,
              struct bytes *value)
 {
-    MDB_val k = val_of(from);
+    MDB_val k = val_of(key_bytes(from));
     MDB_cursor *cursor = cursor_of(txn, &txn->getter[table], table);
     return move(txn, cursor, MDB_SET_RANGE, &k, key, value);
 }
@@ -576,17 +580,23 @@ static inline bool scan(struct kv_txn *txn, enum table table, MDB_cursor_op op, 
     return move(txn, cursor_of(txn, &txn->scanner[table], table), op, k, key, value);
 }
 
-bool kv_seek(struct kv_txn *txn, enum table table, const struct key *from, struct bytes *key,
-             struct bytes *value)
+bool kv_seek_long(struct kv_txn *txn, enum table table, struct bytes from, struct bytes *key,
+                  struct bytes *value)
 {
     MDB_val k = val_of(from);
     return scan(txn, table, MDB_SET_RANGE, &k, key, value);
 }
 
+bool kv_seek(struct kv_txn *txn, enum table table, const struct key *from, struct bytes *key,
+             struct bytes *value)
+{
+    return kv_seek_long(txn, table, key_bytes(from), key, value);
+}
+
 bool kv_seek_below(struct kv_txn *txn, enum table table, const struct key *from, struct bytes *key,
                    struct bytes *value)
 {
-    MDB_val k = val_of(from);
+    MDB_val k = val_of(key_bytes(from));
     if (scan(txn, table, MDB_SET_RANGE, &k, key, value))
         return scan(txn, table, MDB_PREV, &k, key, value);
     return scan(txn, table, MDB_LAST, &k, key, value);
@@ -619,13 +629,13 @@ static uint64_t bytes_taken(const struct kv_txn *txn)
            PAGES_COMMIT * txn->kv->page_bytes;
 }
 
-/* What a row may take has a place on the disk before LMDB touches it. */
-static bool has_room(struct kv_txn *txn, size_t value)
+/* What a row may take has a place on the disk before LMDB touches it. Long keys have twice as many pages above them. */
+static bool has_room(struct kv_txn *txn, size_t key, size_t value)
 {
     enum { ROW_HEAD = 16 };
     struct kv *kv = txn->kv;
-    txn->writes++;
-    txn->bytes += KEY_MAX + value + ROW_HEAD;
+    txn->writes += key > KEY_MAX ? 2 : 1;
+    txn->bytes += (key > KEY_MAX ? key : KEY_MAX) + value + ROW_HEAD;
     int rc = take_room(kv, kv->used + bytes_taken(txn));
     if (rc)
         kv_fail(txn, translate(rc));
@@ -640,12 +650,12 @@ static int put(struct kv_txn *txn, enum table table, MDB_val *k, MDB_val *v)
     return cursor ? mdb_cursor_put(cursor, k, v, 0) : 0; /* or the transaction has failed */
 }
 
-static void put_row(struct kv_txn *txn, enum table table, const struct key *key, const void *value,
+static void put_row(struct kv_txn *txn, enum table table, struct bytes key, const void *value,
                     size_t n)
 {
     MDB_val k = val_of(key);
     MDB_val v = {.mv_size = n, .mv_data = (void *)(uintptr_t)value};
-    if (txn->err || !has_room(txn, n))
+    if (txn->err || !has_room(txn, key.n, n))
         return;
     int rc = put(txn, table, &k, &v);
     if (rc)
@@ -662,19 +672,25 @@ static void note(struct kv_txn *txn, const struct change *change)
     buf_append(changes, change->value.p, change->value.n);
 }
 
-void kv_put(struct kv_txn *txn, enum table table, const struct key *key, const void *value,
-            size_t n)
+void kv_put_long(struct kv_txn *txn, enum table table, struct bytes key, const void *value,
+                 size_t n)
 {
-    assert(txn->writing);
+    assert(txn->writing && key.n <= LONG_KEY_MAX);
     /* First, since the value may lie on a page that is about to change. */
-    note(txn, &(struct change){table, true, *key, {value, n}});
+    note(txn, &(struct change){table, true, key, {value, n}});
     put_row(txn, table, key, value, n);
 }
 
-void kv_del(struct kv_txn *txn, enum table table, const struct key *key)
+void kv_put(struct kv_txn *txn, enum table table, const struct key *key, const void *value,
+            size_t n)
 {
-    assert(txn->writing);
-    if (txn->err || !has_room(txn, 0))
+    kv_put_long(txn, table, key_bytes(key), value, n);
+}
+
+void kv_del_long(struct kv_txn *txn, enum table table, struct bytes key)
+{
+    assert(txn->writing && key.n <= LONG_KEY_MAX);
+    if (txn->err || !has_room(txn, key.n, 0))
         return;
     MDB_val k = val_of(key);
     int rc = mdb_del(txn->handle, txn->kv->dbi[table], &k, NULL);
@@ -682,5 +698,10 @@ void kv_del(struct kv_txn *txn, enum table table, const struct key *key)
         return;
     if (rc)
         kv_fail(txn, translate(rc));
-    note(txn, &(struct change){.table = table, .key = *key});
+    note(txn, &(struct change){.table = table, .key = key});
+}
+
+void kv_del(struct kv_txn *txn, enum table table, const struct key *key)
+{
+    kv_del_long(txn, table, key_bytes(key));
 }

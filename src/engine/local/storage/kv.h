@@ -40,7 +40,8 @@
     X(SCENE, "scene", false)           \
     X(UNSWEPT, "unswept", false)       \
     X(SUBSCRIBER, "subscriber", false) \
-    X(WEBHOOK, "webhook", false)
+    X(WEBHOOK, "webhook", false)       \
+    X(NAME, "name", false)
 
 enum table {
 #define X(table, name, near) TABLE_##table,
@@ -49,12 +50,18 @@ enum table {
         TABLE_COUNT
 };
 
-enum { KEY_MAX = 31 };
+/* Almost all keys are short, and passed on as they are. Those of TABLE_NAME are as long as the log can say. */
+enum { KEY_MAX = 31, LONG_KEY_MAX = 255 };
 
 struct key {
     uint8_t n;
     uint8_t bytes[KEY_MAX];
 };
+
+static inline struct bytes key_bytes(const struct key *key)
+{
+    return (struct bytes){key->bytes, key->n};
+}
 
 struct kv;
 
@@ -128,7 +135,7 @@ void kv_reader_release(struct kv_txn *txn);
 bool kv_get(struct kv_txn *txn, enum table table, const struct key *key, struct bytes *value);
 
 /* The same from the root down, whatever page was looked at before: for whoever does not trust the file. */
-bool kv_get_anew(struct kv_txn *txn, enum table table, const struct key *key, struct bytes *value);
+bool kv_get_anew(struct kv_txn *txn, enum table table, struct bytes key, struct bytes *value);
 
 /* The first key >= `from`, looked up as kv_get does: no scanner moves. */
 bool kv_find(struct kv_txn *txn, enum table table, const struct key *from, struct bytes *key,
@@ -151,6 +158,14 @@ bool kv_prev(struct kv_txn *txn, enum table table, struct bytes *key, struct byt
 void kv_put(struct kv_txn *txn, enum table table, const struct key *key, const void *value,
             size_t n);
 void kv_del(struct kv_txn *txn, enum table table, const struct key *key);
+
+/* The same for keys of any length, which lie on no page of a table that is changed. */
+bool kv_get_long(struct kv_txn *txn, enum table table, struct bytes key, struct bytes *value);
+bool kv_seek_long(struct kv_txn *txn, enum table table, struct bytes from, struct bytes *key,
+                  struct bytes *value);
+void kv_put_long(struct kv_txn *txn, enum table table, struct bytes key, const void *value,
+                 size_t n);
+void kv_del_long(struct kv_txn *txn, enum table table, struct bytes key);
 
 /* Sets the sticky error, if there is none yet. */
 void kv_fail(struct kv_txn *txn, enum tidings_err err);

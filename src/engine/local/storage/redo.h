@@ -32,11 +32,11 @@ struct redo_record {
 struct change {
     enum table table;
     bool is_put;
-    struct key key;
+    struct bytes key; /* LONG_KEY_MAX at most */
     struct bytes value;
 };
 
-enum { CHANGE_HEAD_MAX = 2 + KEY_MAX + VARINT_MAX };
+enum { CHANGE_HEAD_MAX = 2 + LONG_KEY_MAX + VARINT_MAX };
 
 /* All of a change but the value's bytes. Answers its length. */
 size_t change_encode(const struct change *change, uint8_t to[CHANGE_HEAD_MAX]);

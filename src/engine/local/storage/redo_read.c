@@ -14,8 +14,8 @@ size_t change_encode(const struct change *change, uint8_t to[CHANGE_HEAD_MAX])
 {
     size_t n = 0;
     to[n++] = (uint8_t)((unsigned)change->table << 1 | change->is_put);
-    to[n++] = change->key.n;
-    memcpy(to + n, change->key.bytes, change->key.n);
+    to[n++] = (uint8_t)change->key.n;
+    memcpy(to + n, change->key.p, change->key.n);
     n += change->key.n;
     return change->is_put ? n + put_varint(to + n, change->value.n) : n;
 }
@@ -27,13 +27,11 @@ bool change_decode(struct decoder *r, struct change *change)
     uint8_t head = read_u8(r);
     *change = (struct change){.table = head >> 1, .is_put = head & 1};
     change->key.n = read_u8(r);
-    if (change->table >= TABLE_COUNT || change->key.n > KEY_MAX) {
+    if (change->table >= TABLE_COUNT || (change->table != TABLE_NAME && change->key.n > KEY_MAX)) {
         decoder_fail(r);
         return false;
     }
-    const uint8_t *key = read_bytes(r, change->key.n);
-    if (key)
-        memcpy(change->key.bytes, key, change->key.n);
+    change->key.p = read_bytes(r, change->key.n);
     if (change->is_put) {
         change->value.n = read_varint(r);
         change->value.p = read_bytes(r, change->value.n);

@@ -53,11 +53,10 @@ static char *take_line(char **text, const char *name)
 
 static enum tidings_err parse(char *text, struct state *state)
 {
-    uint64_t format;
     char *value = take_line(&text, "tidings");
-    if (!value || !get_number(value, &format))
+    if (!value || !get_number(value, &state->format))
         return TIDINGS_CORRUPT;
-    if (format != STORE_FORMAT)
+    if (state->format < STORE_FORMAT_OLDEST || state->format > STORE_FORMAT)
         return TIDINGS_VERSION;
     const char *id = take_line(&text, "id");
     const char *boot = id ? take_line(&text, "boot") : NULL;

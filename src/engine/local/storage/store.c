@@ -234,7 +234,7 @@ static enum tidings_err begin_running(struct store *store, const struct state *s
     struct state running = *state;
     running.is_clean = false;
     snprintf(running.boot, sizeof running.boot, "%s", boot);
-    if (!state->is_clean && !strcmp(state->boot, boot))
+    if (!state->is_clean && !strcmp(state->boot, boot) && state->format == STORE_FORMAT)
         return TIDINGS_OK; /* it does so already */
     enum tidings_err err = state_write(store->dir, &running);
     store->read_only = err == TIDINGS_NO_SPACE;

@@ -86,9 +86,11 @@ void store_stats(struct store *store, struct tidings_stats *stats);
 
 /* ---- state.c --------------------------------------------------------------------------------- */
 
-enum { STORE_FORMAT = 3 };
+/* Version 3 is 4 without the table of names: it becomes 4 when it is opened, before anything is written to it. */
+enum { STORE_FORMAT = 4, STORE_FORMAT_OLDEST = 3 };
 
 struct state {
+    uint64_t format; /* as it was read: it is always written with STORE_FORMAT */
     uint8_t id[REDO_ID_BYTES];
     char boot[BOOT_BYTES]; /* under which data.mdb was last written, or NO_BOOT */
     bool is_clean;         /* it ended in order, with this batch */

@@ -10,11 +10,12 @@
  *     posts                       authors' lists and deletions, counter posts, bodies
  *     read maps                   pairs' counts and skips, history index
  *     what happened once          its order by age
+ *     profiles                    the index of names
  *     votes, comments             lists of reactions and comments, counts, hot lists, counters
  *     scenes                      stories' lists and deletions
  *     subscriptions, positions    their indexes, counts on the shelf
  *
- * The parts about inboxes, votes, comments and stories have files of their own.
+ * The parts about inboxes, votes, comments, stories and names have files of their own.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -42,19 +43,32 @@ void verify_differ(struct check *check, const char *format, ...)
     va_end(args);
 }
 
-void verify_mend(struct check *check, enum table table, const struct key *key, struct bytes value)
+static struct bytes copy(struct check *check, struct bytes bytes)
+{
+    uint8_t *own = arena_alloc(&check->notes, bytes.n + 1);
+    if (!own)
+        kv_fail(txn_of(check->view), TIDINGS_NO_MEMORY);
+    else if (bytes.n)
+        memcpy(own, bytes.p, bytes.n);
+    return (struct bytes){own, bytes.n};
+}
+
+void verify_mend_long(struct check *check, enum table table, struct bytes key, struct bytes value)
 {
     struct mend *mend = arena_alloc(&check->notes, sizeof *mend);
-    uint8_t *copy = value.p ? arena_alloc(&check->notes, value.n + 1) : NULL;
-    if (!mend || (value.p && !copy)) {
+    struct bytes own_key = copy(check, key), own_value = value.p ? copy(check, value) : value;
+    if (!mend || !own_key.p || (value.p && !own_value.p)) {
         kv_fail(txn_of(check->view), TIDINGS_NO_MEMORY);
         return;
     }
-    if (value.p && value.n)
-        memcpy(copy, value.p, value.n);
-    *mend = (struct mend){NULL, table, *key, {copy, value.n}};
+    *mend = (struct mend){NULL, table, own_key, own_value};
     *check->last_mend = mend;
     check->last_mend = &mend->next;
+}
+
+void verify_mend(struct check *check, enum table table, const struct key *key, struct bytes value)
+{
+    verify_mend_long(check, table, key_bytes(key), value);
 }
 
 void verify_mend_delete(struct check *check, enum table table, const struct key *key)
@@ -103,20 +117,20 @@ static uint64_t rows_of_all_parts(struct kv_txn *txn, bool deep)
 void verify_each_row(struct check *check, enum table table,
                      void (*visit)(struct check *, struct bytes key, struct bytes value))
 {
-    struct key at = {.n = 0};
-    struct bytes key, value;
-    at.bytes[at.n++] = 0;
-    while (!view_failed(check->view) && kv_seek(txn_of(check->view), table, &at, &key, &value)) {
-        if (key.n >= KEY_MAX) {
+    size_t longest = table == TABLE_NAME ? LONG_KEY_MAX : KEY_MAX;
+    uint8_t at[LONG_KEY_MAX + 1] = {0};
+    struct bytes from = {at, 1}, key, value;
+    while (!view_failed(check->view) &&
+           kv_seek_long(txn_of(check->view), table, from, &key, &value)) {
+        if (key.n >= longest) {
             verify_differ(check, "a key of %zu bytes", key.n);
             return;
         }
         /* The visitor may move the scanner: remember where to go on, just behind this key. */
-        at.n = (uint8_t)key.n;
-        memcpy(at.bytes, key.p, key.n);
-        key.p = at.bytes;
-        visit(check, key, value);
-        at.bytes[at.n++] = 0;
+        memcpy(at, key.p, key.n);
+        visit(check, (struct bytes){at, key.n}, value);
+        at[key.n] = 0;
+        from.n = key.n + 1;
         verify_step(check);
     }
 }
@@ -219,8 +233,7 @@ static uint64_t count_followers(struct check *check, uint64_t author)
     struct bytes key, value;
     uint64_t n = 0;
     for (const struct mend *mend = check->mends; mend; mend = mend->next) {
-        struct bytes name = {mend->key.bytes, mend->key.n};
-        if (mend->table == TABLE_FOLLOWER && key_has_prefix(name, &prefix))
+        if (mend->table == TABLE_FOLLOWER && key_has_prefix(mend->key, &prefix))
             n += mend->value.p ? 1 : (uint64_t)-1;
     }
     bool found = kv_seek(txn_of(view), TABLE_FOLLOWER, &prefix, &key, &value);
@@ -386,6 +399,8 @@ static void check_profile(struct check *check, struct bytes key, struct bytes va
         verify_differ(check, "a profile cannot be decoded");
     else if (!is_own_data(profile.extra))
         verify_differ(check, "%" PRIu64 " has own data that it cannot have", get_id(key.p));
+    else
+        verify_named(check, get_id(key.p), profile.name);
 }
 
 static void check_once(struct check *check, struct bytes key, struct bytes value)
@@ -448,6 +463,7 @@ static void check_everything(struct check *check)
         {"followers", TABLE_FOLLOWER, check_follower},
         {"targets", TABLE_TARGET, verify_target_row},
         {"users", TABLE_USER, check_user_row},
+        {"names", TABLE_NAME, verify_name},
         {"profiles", TABLE_PROFILE, check_profile},
         {"events", TABLE_EVENT, check_event},
         {"answers", TABLE_ONCE, check_once},
@@ -475,9 +491,9 @@ static enum tidings_err write_mends(struct local *local, struct check *check, in
     txn.time_ms = now_ms;
     for (struct mend *mend = check->mends; mend; mend = mend->next, n++) {
         if (mend->value.p)
-            kv_put(&txn, mend->table, &mend->key, mend->value.p, mend->value.n);
+            kv_put_long(&txn, mend->table, mend->key, mend->value.p, mend->value.n);
         else
-            kv_del(&txn, mend->table, &mend->key);
+            kv_del_long(&txn, mend->table, mend->key);
     }
     err = kv_commit(&txn);
     if (!err) {

@@ -10,7 +10,7 @@
 struct mend {
     struct mend *next;
     enum table table;
-    struct key key;
+    struct bytes key;
     struct bytes value;
 };
 
@@ -63,6 +63,8 @@ void verify_differ(struct check *check, const char *format, ...)
 /* Notes down a row to be written, or to be deleted. */
 void verify_mend(struct check *check, enum table table, const struct key *key, struct bytes value);
 void verify_mend_delete(struct check *check, enum table table, const struct key *key);
+/* Either, with a key of any length. */
+void verify_mend_long(struct check *check, enum table table, struct bytes key, struct bytes value);
 
 /* After each row: reports damage met on the way, and drops what was noted down because of it. */
 void verify_step(struct check *check);
@@ -98,6 +100,10 @@ uint64_t verify_count_reactors(struct check *check, uint64_t target,
 
 /* Takes down what mending will do to the rows of reactors. */
 void verify_tally_reactors(struct check *check);
+
+/* verify_names.c: rows of the index of names; and whether a profile is in it. */
+void verify_name(struct check *check, struct bytes key, struct bytes value);
+void verify_named(struct check *check, uint64_t user, struct bytes name);
 
 /* verify_comments.c: rows of posts and comments; then all counts, states and hot lists. */
 void verify_target_row(struct check *check, struct bytes key, struct bytes value);

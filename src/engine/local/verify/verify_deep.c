@@ -38,8 +38,8 @@ static int compare(const struct side *used, const struct side *fresh)
 
 static void differ(struct deep *deep, const char *what, struct bytes key)
 {
-    char hex[2 * KEY_MAX + 1] = "";
-    for (size_t i = 0; i < key.n && i < KEY_MAX; i++)
+    char hex[2 * LONG_KEY_MAX + 1] = "";
+    for (size_t i = 0; i < key.n && i < LONG_KEY_MAX; i++)
         snprintf(hex + 2 * i, 3, "%02x", key.p[i]);
     verify_differ(deep->check, "row %s %s", hex, what);
     deep->check->out->spoiled++;
@@ -47,10 +47,8 @@ static void differ(struct deep *deep, const char *what, struct bytes key)
 
 static void look_up(struct deep *deep, enum table table, const struct side *fresh)
 {
-    struct key key = {.n = (uint8_t)fresh->key.n};
     struct bytes value;
-    memcpy(key.bytes, fresh->key.p, key.n);
-    if (!kv_get_anew(deep->used, table, &key, &value) || !same(value, fresh->value))
+    if (!kv_get_anew(deep->used, table, fresh->key, &value) || !same(value, fresh->value))
         differ(deep, "of data.mdb is not what the log says", fresh->key);
 }
 

@@ -105,7 +105,7 @@ void verify_reactor(struct check *check, uint64_t target, struct bytes key, stru
 void verify_tally_reactors(struct check *check)
 {
     for (const struct mend *mend = check->mends; mend; mend = mend->next) {
-        const uint8_t *key = mend->key.bytes;
+        const uint8_t *key = mend->key.p;
         if (mend->table != TABLE_TARGET || mend->key.n != LIST_KEY || key[ID_BYTES] != ROW_REACTOR)
             continue;
         uint8_t reaction = key[ID_BYTES + 1];
