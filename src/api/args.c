@@ -371,26 +371,37 @@ bool query_flag(struct exchange *ex, const char *name, bool *flag)
     return fine;
 }
 
-bool query_page(struct exchange *ex, uint8_t purpose, struct tidings_page *page)
+bool query_limit(struct exchange *ex, struct tidings_page *page)
 {
     struct http_text limit = http_query_get(&ex->query, "limit");
+    uint64_t number = 0;
+    if (!limit.p)
+        return true;
+    if (!parse_id(limit, &number) || !number || number > UINT32_MAX) {
+        exchange_bound(ex, "limit", "1 to %llu",
+                       (unsigned long long)ex->api->config.settings.page_max);
+        return false;
+    }
+    page->limit = (uint32_t)number;
+    return true;
+}
+
+bool refuse_cursor(struct exchange *ex)
+{
+    exchange_invalid(ex, "cursor", "It is not a cursor that you were given.");
+    return false;
+}
+
+bool query_page(struct exchange *ex, uint8_t purpose, struct tidings_page *page)
+{
     struct http_text cursor = http_query_get(&ex->query, "cursor");
-    uint64_t number = 0, values[2];
-    if (limit.p) {
-        if (!parse_id(limit, &number) || !number || number > UINT32_MAX) {
-            exchange_bound(ex, "limit", "1 to %llu",
-                           (unsigned long long)ex->api->config.settings.page_max);
-            return false;
-        }
-        page->limit = (uint32_t)number;
-    }
-    if (cursor.p) {
-        if (!seal_open(exchange_loop(ex)->seal, purpose, ex->user_id, cursor.p, cursor.n, values,
-                       2)) {
-            exchange_invalid(ex, "cursor", "It is not a cursor that you were given.");
-            return false;
-        }
-        page->after = (struct tidings_cursor){values[0], values[1]};
-    }
+    uint64_t values[2];
+    if (!query_limit(ex, page))
+        return false;
+    if (!cursor.p)
+        return true;
+    if (!seal_open(exchange_loop(ex)->seal, purpose, ex->user_id, cursor.p, cursor.n, values, 2))
+        return refuse_cursor(ex);
+    page->after = (struct tidings_cursor){values[0], values[1]};
     return true;
 }

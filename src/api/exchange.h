@@ -114,6 +114,9 @@ bool query_word(struct exchange *ex, const char *name, const char *const *words,
 /* 0 or 1; left alone if it is not given. */
 bool query_flag(struct exchange *ex, const char *name, bool *flag);
 bool query_page(struct exchange *ex, uint8_t purpose, struct tidings_page *page);
+/* The page's limit alone; and that a cursor is none. */
+bool query_limit(struct exchange *ex, struct tidings_page *page);
+bool refuse_cursor(struct exchange *ex);
 
 /* Decimal digits, no sign, no leading zero; at most 2^53-1. */
 bool parse_id(struct http_text text, uint64_t *id);
@@ -128,6 +131,7 @@ enum seal_purpose {
     SEAL_AUTHOR_PAGE,
     SEAL_INBOX,
     SEAL_HISTORY,
+    SEAL_NAMES,
     SEAL_POST_LIKES = 16,
     SEAL_COMMENT_LIKES,
     SEAL_MY_POSTS,

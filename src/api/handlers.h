@@ -21,8 +21,9 @@ void render_users(const struct exchange *ex, const struct tidings_answer *answer
                   struct json_out *out, uint8_t purpose);
 
 /* user.c */
-prepare_fn prepare_profile_set, prepare_profile, prepare_profile_many, prepare_author_page;
-render_fn render_profile, render_profile_many, render_author_page;
+prepare_fn prepare_profile_set, prepare_profile, prepare_profile_many, prepare_profile_search,
+    prepare_author_page;
+render_fn render_profile, render_profile_many, render_profile_search, render_author_page;
 
 /* post.c */
 prepare_fn prepare_publish, prepare_post, prepare_post_many, prepare_edit, prepare_delete,

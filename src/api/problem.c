@@ -133,6 +133,7 @@ static const struct bound {
     {"body", TIDINGS_OP_COMMENT, "1 to %llu characters", S(comment_max), 0},
     {"body", TIDINGS_OP_COUNT, "at most %llu bytes", S(body_max), 0},
     {"name", TIDINGS_OP_PROFILE_SET, "at most %llu characters", S(name_max), 0},
+    {"prefix", TIDINGS_OP_COUNT, "1 to 64 characters", 0, 0},
     {"avatar", TIDINGS_OP_COUNT, "at most %llu bytes", S(avatar_max), 0},
     {"extra", TIDINGS_OP_COUNT, "a JSON object of at most 4096 bytes, 32 levels deep", 0, 0},
     {"post_ids", TIDINGS_OP_COUNT, "1 to %llu ids", S(mark_max), 0},

@@ -34,6 +34,7 @@ const struct route routes[] = {
 
     {PUT,    "/v1/users/me",                "setProfile",     USER, 200, prepare_profile_set,    render_profile,     NULL, ""},
     {GET,    "/v1/users",                   "listProfiles",   USER, 200, prepare_profile_many,   render_profile_many, NULL, "ids"},
+    {GET,    "/v1/users/search",            "searchProfiles", USER, 200, prepare_profile_search, render_profile_search, NULL, "prefix limit cursor"},
     {GET,    "/v1/users/{user_id}",         "getProfile",     USER, 200, prepare_profile,        render_profile,     NULL, ""},
     {GET,    "/v1/users/{user_id}/posts",   "listPosts",      USER, 200, prepare_author_page,    render_author_page, NULL, "read_status limit cursor"},
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "api/handlers.h"
+#include "api/internal.h"
+#include "api/name_cursor.h"
 
 bool prepare_profile_set(struct exchange *ex)
 {
@@ -43,19 +45,70 @@ bool prepare_profile_many(struct exchange *ex)
 }
 
 /* Users need no sign-up: what may be missing is the profile. */
+static void put_row(struct json_out *out, const struct tidings_profile *profile)
+{
+    json_out_object(out);
+    put_profile(out, profile);
+    put_bool(out, "found", profile->name.n || profile->avatar.n || profile->extra.n);
+    json_out_end(out);
+}
+
 void render_profile_many(const struct exchange *ex, const struct tidings_answer *answer,
                          struct json_out *out)
 {
     (void)ex;
     begin_items(out);
-    for (size_t i = 0; i < answer->u.profile_many.n; i++) {
-        const struct tidings_profile *profile = &answer->u.profile_many.rows[i];
-        json_out_object(out);
-        put_profile(out, profile);
-        put_bool(out, "found", profile->name.n || profile->avatar.n || profile->extra.n);
-        json_out_end(out);
-    }
+    for (size_t i = 0; i < answer->u.profile_many.n; i++)
+        put_row(out, &answer->u.profile_many.rows[i]);
     end_items(out);
+}
+
+/* ---- By name -------------------------------------------------------------------------------- */
+
+static bool open_cursor(struct exchange *ex, struct http_text cursor)
+{
+    uint8_t *bytes = arena_alloc(http_request_arena(ex->req), SEAL_BYTES);
+    int n = bytes ? seal_open_bytes(exchange_loop(ex)->seal, SEAL_NAMES, ex->user_id, cursor.p,
+                                    cursor.n, bytes)
+                  : -1;
+    return (n >= 0 && name_cursor_unpack(bytes, (size_t)n, &ex->op.u.search.page.after.a,
+                                         &ex->op.u.search.after_name)) ||
+           refuse_cursor(ex);
+}
+
+bool prepare_profile_search(struct exchange *ex)
+{
+    struct http_text prefix = http_query_get(&ex->query, "prefix");
+    struct http_text cursor = http_query_get(&ex->query, "cursor");
+    ex->op.kind = TIDINGS_OP_PROFILE_SEARCH;
+    ex->op.u.search.prefix = (struct tidings_text){prefix.p, prefix.n};
+    return query_limit(ex, &ex->op.u.search.page) && (!cursor.p || open_cursor(ex, cursor));
+}
+
+static void put_next(const struct exchange *ex, struct json_out *out,
+                     const struct tidings_profile *last)
+{
+    uint8_t bytes[SEAL_BYTES];
+    char text[SEAL_BYTES_TEXT_MAX];
+    size_t n = name_cursor_pack(last->user_id, last->name, bytes);
+    n = seal_bytes(exchange_loop(ex)->seal, SEAL_NAMES, ex->user_id, bytes, n, text);
+    json_out_string(out, text, n);
+}
+
+void render_profile_search(const struct exchange *ex, const struct tidings_answer *answer,
+                           struct json_out *out)
+{
+    size_t n = answer->u.profile_search.n;
+    begin_items(out);
+    for (size_t i = 0; i < n; i++)
+        put_row(out, &answer->u.profile_search.rows[i]);
+    json_out_end(out);
+    json_out_key(out, "next_cursor");
+    if (answer->u.profile_search.next.a)
+        put_next(ex, out, &answer->u.profile_search.rows[n - 1]);
+    else
+        json_out_null(out);
+    json_out_end(out);
 }
 
 bool prepare_author_page(struct exchange *ex)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "auth/seal.h"
 
+#include <assert.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -12,7 +13,9 @@
 #include "base/base64url.h"
 #include "base/bytes.h"
 
-enum { KEY_BYTES = 32, MAC_BYTES = 12, DATA_MAX = SEAL_VALUES * VARINT_MAX };
+enum { KEY_BYTES = 32, MAC_BYTES = 12, DATA_MAX = SEAL_BYTES };
+
+static_assert(SEAL_VALUES * VARINT_MAX <= DATA_MAX, "numbers fit, too");
 
 struct seal {
     EVP_MAC_CTX
@@ -72,33 +75,54 @@ static bool compute(struct seal *seal, uint8_t purpose, uint64_t user_id, const 
            EVP_MAC_final(seal->mac, mac, &length, HMAC_BYTES);
 }
 
+size_t seal_bytes(struct seal *seal, uint8_t purpose, uint64_t user_id, const uint8_t *bytes,
+                  size_t n, char *text)
+{
+    uint8_t data[DATA_MAX + HMAC_BYTES];
+    if (n > DATA_MAX)
+        return 0;
+    memcpy(data, bytes, n);
+    if (!compute(seal, purpose, user_id, data, n, data + n))
+        return 0;
+    return base64url_encode(data, n + MAC_BYTES, text);
+}
+
+int seal_open_bytes(struct seal *seal, uint8_t purpose, uint64_t user_id, const char *text,
+                    size_t text_n, uint8_t bytes[SEAL_BYTES])
+{
+    uint8_t data[DATA_MAX + MAC_BYTES];
+    unsigned char right[HMAC_BYTES];
+    size_t length;
+    if (!base64url_decode(text, text_n, data, sizeof data, &length) || length < MAC_BYTES)
+        return -1;
+    length -= MAC_BYTES;
+    if (!compute(seal, purpose, user_id, data, length, right) ||
+        CRYPTO_memcmp(right, data + length, MAC_BYTES) != 0)
+        return -1;
+    memcpy(bytes, data, length);
+    return (int)length;
+}
+
 size_t seal_text(struct seal *seal, uint8_t purpose, uint64_t user_id, const uint64_t *values,
                  size_t n, char *text)
 {
-    uint8_t bytes[DATA_MAX + HMAC_BYTES];
+    uint8_t bytes[SEAL_VALUES * VARINT_MAX];
     size_t length = 0;
     for (size_t i = 0; i < n && i < SEAL_VALUES; i++)
         length += put_varint(bytes + length, values[i]);
-    if (n > SEAL_VALUES || !compute(seal, purpose, user_id, bytes, length, bytes + length))
-        return 0;
-    return base64url_encode(bytes, length + MAC_BYTES, text);
+    return n > SEAL_VALUES ? 0 : seal_bytes(seal, purpose, user_id, bytes, length, text);
 }
 
 int seal_open_some(struct seal *seal, uint8_t purpose, uint64_t user_id, const char *text,
                    size_t text_n, uint64_t *values, size_t most)
 {
-    uint8_t bytes[DATA_MAX + MAC_BYTES];
-    unsigned char right[HMAC_BYTES];
+    uint8_t bytes[SEAL_BYTES];
     uint64_t found[SEAL_VALUES];
-    size_t length, n = 0;
-    if (most > SEAL_VALUES || !base64url_decode(text, text_n, bytes, sizeof bytes, &length) ||
-        length < MAC_BYTES)
+    int length = seal_open_bytes(seal, purpose, user_id, text, text_n, bytes);
+    size_t n = 0;
+    if (most > SEAL_VALUES || length < 0)
         return -1;
-    length -= MAC_BYTES;
-    if (!compute(seal, purpose, user_id, bytes, length, right) ||
-        CRYPTO_memcmp(right, bytes + length, MAC_BYTES) != 0)
-        return -1;
-    struct decoder decoder = decoder_of(bytes, length);
+    struct decoder decoder = decoder_of(bytes, (size_t)length);
     while (decoder_left(&decoder) && n < most)
         found[n++] = read_varint(&decoder);
     if (decoder.bad || decoder_left(&decoder))

@@ -323,6 +323,8 @@ def test_a_refusal_for_a_bound_names_the_bound(server):
             ("POST", f"/v1/posts/{post}/comments", {"body": ""}, "body: 1 to 4000 characters"),
             ("PUT", "/v1/users/me", {"name": "n" * 65}, "name: at most 64 characters"),
             ("PUT", "/v1/users/me", {"avatar": "n" * 513}, "avatar: at most 512 bytes"),
+            ("GET", "/v1/users/search?prefix=a&limit=101", None, "limit: 1 to 100"),
+            ("GET", "/v1/users/search?prefix=", None, "prefix: 1 to 64 characters"),
             ("POST", "/v1/inbox/mark-read", {"post_ids": [1] * 501}, "post_ids: 1 to 500 ids"),
             ("POST", "/v1/notifications/mark-read", {"ids": []}, "ids: 1 to 500 ids"),
             ("POST", f"/v1/stories/{story}/scenes", {"title": "t", "messages": [""]},

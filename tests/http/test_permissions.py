@@ -27,7 +27,7 @@ BODIES = {
     "listBadges": lambda w: {"user_ids": [w["reader"].id]},
 }
 WEBHOOK = {"url": "https://push.example.org/", "secret": "a secret of some length"}
-QUERIES = {"relationStatus": "?user_id=5", "listProfiles": "?ids=5", "listPostsById": "?ids=5", "listPostStats": "?ids=5"}
+QUERIES = {"relationStatus": "?user_id=5", "listProfiles": "?ids=5", "searchProfiles": "?prefix=a", "listPostsById": "?ids=5", "listPostStats": "?ids=5"}
 WHO = ["no token", "bad token", "user", "other user", "service", "service for user", "admin", "user for other",
        "admin for other"]
 

@@ -55,6 +55,65 @@ def test_author_names_in_answers_follow_the_profile(server):
     assert ann.get("/inbox/unread")["authors"][0]["name"] == "Bob"
 
 
+# ---- By name ------------------------------------------------------------------------------------
+
+def name_them(server, *names):
+    people = server.users(len(names))
+    for person, name in zip(people, names):
+        person.expect(200, "PUT", "/v1/users/me", {"name": name})
+    return people
+
+
+def test_people_are_found_by_the_beginning_of_their_names(server):
+    mark = f"q{new_user_id()}"
+    names = [f"{mark} Ann", f"{mark.upper()} ann", f"{mark} Änne", f"{mark} 小林", f"{mark} Яна", f"{mark}"]
+    people = name_them(server, *names)
+    reader = server.user()
+    row = {"user_id": people[0].id, "name": names[0], "avatar": "", "extra": None, "found": True}
+    found = reader.get("/users/search", prefix=f"{mark} an")
+    same = sorted((row, {**row, "user_id": people[1].id, "name": names[1]}), key=lambda row: row["user_id"])
+    assert found == {"items": same, "next_cursor": None}
+    for limit in (1, 2, 5, 6, 100):
+        assert [row["name"].lower() for row in reader.rows("/users/search", limit, prefix=mark.upper())] == [
+            name.lower() for name in (names[5], names[0], names[1], names[2], names[4], names[3])]
+    assert [row["user_id"] for row in reader.rows("/users/search", prefix=f"{mark} ÄN")] == [people[2].id]
+    assert [row["user_id"] for row in reader.rows("/users/search", prefix=f"{mark} я")] == [people[4].id]
+    assert reader.rows("/users/search", prefix=f"{mark}x") == []
+
+
+def test_who_takes_another_name_is_found_by_that_one(server):
+    mark = f"q{new_user_id()}"
+    ann, bob, cid = name_them(server, f"{mark} a", f"{mark} b", f"{mark} c")
+    first = ann.get("/users/search", prefix=mark, limit=2)
+    assert [row["user_id"] for row in first["items"]] == [ann.id, bob.id]
+    bob.expect(200, "PUT", "/v1/users/me", {"name": f"{mark} d"})
+    ann.expect(200, "PUT", "/v1/users/me", {"name": ""})
+    rest = ann.get("/users/search", prefix=mark, cursor=first["next_cursor"])
+    assert [row["user_id"] for row in rest["items"]] == [cid.id, bob.id], "behind the name that the page ended with"
+    assert [row["user_id"] for row in cid.rows("/users/search", prefix=mark)] == [cid.id, bob.id]
+
+
+def test_the_longest_names_have_cursors(server):
+    mark = f"{new_user_id()}"
+    people = name_them(server, *[mark + "😀" * (64 - len(mark))] * 3)
+    rows = people[0].rows("/users/search", 1, prefix=mark + "😀" * 20)
+    assert [row["user_id"] for row in rows] == sorted(person.id for person in people)
+
+
+@pytest.mark.parametrize("prefix", [None, "", "x" * 65, "%ff", "%ED%A0%80"])
+def test_what_is_no_beginning_of_a_name(server, prefix):
+    query = "" if prefix is None else f"?prefix={prefix}"
+    server.user().refused(400, "invalid", "GET", f"/v1/users/search{query}", field="prefix")
+
+
+def test_a_cursor_among_names_is_the_readers_own(server):
+    mark = f"q{new_user_id()}"
+    ann, bob, _ = name_them(server, f"{mark} a", f"{mark} b", f"{mark} c")
+    cursor = ann.get("/users/search", prefix=mark, limit=1)["next_cursor"]
+    for reader, given in ((bob, cursor), (ann, cursor[:-1]), (ann, ann.get("/inbox/unread")["as_of"])):
+        reader.refused(400, "invalid", "GET", f"/v1/users/search?prefix={mark}&cursor={given}", field="cursor")
+
+
 # ---- Posts --------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("kind", ["note", "activity", "story"])

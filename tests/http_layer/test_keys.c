@@ -169,6 +169,29 @@ static void a_seal_with_any_bit_changed_stays_shut(void **state)
     seal_free(seal);
 }
 
+static void bytes_are_sealed_as_numbers_are(void **state)
+{
+    uint8_t bytes[SEAL_BYTES + 1], out[SEAL_BYTES];
+    char text[SEAL_BYTES_TEXT_MAX + 1];
+    struct seal *seal = seal_new(SECRET, strlen(SECRET));
+    (void)state;
+    memset(bytes, 0xa5, sizeof bytes);
+    for (size_t n = 0; n <= SEAL_BYTES; n += 32) {
+        size_t length = seal_bytes(seal, 3, 42, bytes, n, text);
+        assert_true(length > 0 && length <= SEAL_BYTES_TEXT_MAX);
+        assert_int_equal(seal_open_bytes(seal, 3, 42, text, length, out), n);
+        assert_memory_equal(out, bytes, n);
+        assert_int_equal(seal_open_bytes(seal, 4, 42, text, length, out), -1);
+        assert_int_equal(seal_open_bytes(seal, 3, 43, text, length, out), -1);
+        text[length / 2] ^= 1;
+        assert_int_equal(seal_open_bytes(seal, 3, 42, text, length, out), -1);
+    }
+    assert_int_equal(seal_bytes(seal, 3, 42, bytes, SEAL_BYTES + 1, text), 0);
+    memset(text, 'A', sizeof text);
+    assert_int_equal(seal_open_bytes(seal, 3, 42, text, sizeof text, out), -1);
+    seal_free(seal);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +200,7 @@ int main(void)
         cmocka_unit_test(a_keys_file_open_to_others_is_warned_about),
         cmocka_unit_test(seals_open_for_their_user_and_purpose_only),
         cmocka_unit_test(a_seal_with_any_bit_changed_stays_shut),
+        cmocka_unit_test(bytes_are_sealed_as_numbers_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
