@@ -15,6 +15,7 @@ export type Comment = Schemas["Comment"];
 export type CommentStats = Schemas["CommentStats"];
 export type PostStats = Schemas["PostStats"];
 export type Profile = Schemas["Profile"];
+export type ProfileRow = Schemas["ProfileRow"];
 export type Counters = Schemas["Counters"];
 export type RelationStatus = Schemas["RelationStatus"];
 export type UserRow = Schemas["UserRow"];

@@ -1,23 +1,29 @@
 /** Whom a user follows, and who follows a user; on one's own page also somebody by name. */
 import { useState } from "preact/hooks";
 import { call } from "../api/client";
-import type { Page, UserRow } from "../api/types";
+import type { Page, ProfileRow, UserRow } from "../api/types";
 import { t } from "../i18n";
-import { type Acquaintance, loadAcquaintances } from "../state/acquaintances";
 import { profileOf } from "../state/people";
 import { go, idAt, place } from "../state/router";
 import { me } from "../state/session";
-import { explain } from "../state/toasts";
-import { Avatar, Choices, Empty, Failed, Loading, Time } from "../ui/bits";
+import { Avatar, Choices, Empty, Time } from "../ui/bits";
 import { FeedList, useFeed } from "../ui/FeedList";
 import { nameOf } from "../ui/format";
+import { useSettled } from "../ui/hooks";
 import { Icon } from "../ui/Icon";
-import { hasPrefix } from "../ui/search";
-import { useCall } from "../ui/useCall";
 
-const FOUND_MOST = 50;
+/** What the server takes. */
+const PREFIX_MOST = 64;
+/** Who types on is not answered for every letter. */
+const TYPING_MS = 200;
 
-function Person({ row, since }: { row: Acquaintance; since?: number }) {
+interface Shown {
+    user_id: number;
+    name: string;
+    avatar: string;
+}
+
+function Person({ row, since }: { row: Shown; since?: number }) {
     const name = nameOf(row.name, row.user_id);
     return (
         <li class="row person-row" data-row>
@@ -38,26 +44,54 @@ function Person({ row, since }: { row: Acquaintance; since?: number }) {
     );
 }
 
+/** Whoever is known by the id need not be known by name. */
+function ById({ id }: { id: number }) {
+    return (
+        <ul class="rows" aria-label={t("people.by_id")}>
+            <Person row={{ user_id: id, name: profileOf(id)?.name ?? "", avatar: profileOf(id)?.avatar ?? "" }} />
+        </ul>
+    );
+}
+
+function ByName({ prefix }: { prefix: string }) {
+    const feed = useFeed<ProfileRow, Page<ProfileRow>>(
+        prefix,
+        (page) => call("get", "/v1/users/search", { query: { ...page, prefix } }),
+        (row) => row.user_id,
+    );
+    return (
+        <FeedList
+            feed={feed}
+            label={t("people.found")}
+            row={(row) => <Person key={row.user_id} row={row} />}
+            empty={
+                <p class="hint" role="status">
+                    {t("people.none_found")}
+                </p>
+            }
+        />
+    );
+}
+
 function Found({ typed }: { typed: string }) {
-    const people = useCall("acquaintances", loadAcquaintances);
-    if (people.error.value) return <Failed text={explain(people.error.value)} retry={people.again} />;
-    if (!people.value.value) return <Loading />;
-    const found = people.value.value.filter((one) => hasPrefix(nameOf(one.name, one.user_id), typed));
-    // Whoever is known by the id need not be known otherwise.
-    const id = /^#?([1-9]\d{0,15})$/.exec(typed.trim())?.[1];
+    const prefix = useSettled([...typed.trim()].slice(0, PREFIX_MOST).join(""), TYPING_MS);
+    const id = /^#?([1-9]\d{0,15})$/.exec(prefix)?.[1];
     return (
         <>
             <p class="hint">{t("people.search_hint")}</p>
-            <ul class="rows" aria-label={t("people.found")}>
-                {id ? <Person key="id" row={{ user_id: Number(id), name: profileOf(Number(id))?.name ?? "", avatar: "" }} /> : null}
-                {found.slice(0, FOUND_MOST).map((one) => <Person key={one.user_id} row={one} />)}
-            </ul>
-            <p class="hint" role="status">
-                {found.length > FOUND_MOST ? t("people.more", { n: found.length - FOUND_MOST }) : ""}
-                {found.length || id ? "" : t("people.none_found")}
-            </p>
+            {id ? <ById id={Number(id)} /> : null}
+            {prefix.startsWith("#") && id ? null : <ByName prefix={prefix} />}
         </>
     );
+}
+
+/** From the field down to what was found, and into the first of it. */
+function searchKeys(event: KeyboardEvent): void {
+    const first = document.querySelector<HTMLElement>("main [data-row] [data-open]");
+    if (event.key === "ArrowDown") first?.focus();
+    else if (event.key === "Enter") first?.click();
+    else return;
+    event.preventDefault();
 }
 
 type Which = "following" | "followers";
@@ -117,6 +151,7 @@ export function PeoplePage() {
                         autocomplete="off"
                         value={typed}
                         onInput={(event) => setTyped(event.currentTarget.value)}
+                        onKeyDown={searchKeys}
                     />
                 </p>
             ) : null}
