@@ -121,6 +121,7 @@ TIDINGS_API const char *tidings_err_text(enum tidings_err err);
     X(event_days, 14, 1, 3650, "days an event is kept")                                     \
     X(read_events, 0, 0, 1, "1: reading, too, writes events")                               \
     X(once_hours, 24, 1, 720, "hours an idempotency key is remembered")                     \
+    X(deadline_ms, 10000, 100, 600000, "milliseconds until a call is given up (cluster)")   \
     X(queue_max, 4096, 1, 1000000, "changes waiting for the writer at most")                \
     X(batch_max, 1024, 1, 100000, "changes made durable together at most")                  \
     X(readers_max, 126, 1, 4096, "reads under way at the same moment at most")              \
@@ -1034,6 +1035,7 @@ struct tidings_call {
 
     struct tidings_call *next; /* private from here on */
     enum tidings_err err;      /* outcome of the change */
+    int64_t until_ms;          /* it is given up then, by the monotonic clock */
 };
 
 /*

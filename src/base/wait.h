@@ -5,6 +5,7 @@
 #define BASE_WAIT_H
 
 #include <pthread.h>
+#include <stdint.h>
 #include <time.h>
 
 static inline void wait_init(pthread_cond_t *cond)
@@ -14,6 +15,14 @@ static inline void wait_init(pthread_cond_t *cond)
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(cond, &attributes);
     pthread_condattr_destroy(&attributes);
+}
+
+/* What that clock says. */
+static inline int64_t wait_now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 /* For pthread_cond_timedwait on such a condition. */

@@ -8,7 +8,7 @@
 #include "engine/cluster/sql/sql.h"
 #include "unit/test.h"
 
-enum { TIMEOUT_S = 20, TEXT_MAX = 1 << 20 };
+enum { SILENT_MS = 20000, TEXT_MAX = 1 << 20 };
 
 static inline struct sql_url server_url(void)
 {
@@ -24,7 +24,7 @@ static inline struct sql_url server_url(void)
 static inline struct sql *connect_as(const struct sql_url *url, const char *password)
 {
     char why[512] = "";
-    struct sql *sql = sql_open(url, password, TIMEOUT_S, why, sizeof why);
+    struct sql *sql = sql_open(url, password, SILENT_MS, 0, why, sizeof why);
     if (!sql)
         fail_msg("%s", why);
     return sql;

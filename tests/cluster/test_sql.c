@@ -2,9 +2,13 @@
 /* The connection to MySQL, on the server of tests/support/with-mariadb. */
 #include "engine/cluster/sql/sql.h"
 
+#include <netinet/in.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include "base/wait.h"
 #include "cluster/sql_support.h"
 
 /* ---- Connections ---------------------------------------------------------------------------- */
@@ -268,7 +272,8 @@ static void a_lock_that_does_not_come_undoes_the_whole_transaction(void **state)
     struct sql *a = connect_to_test(), *b = connect_to_test();
     assert_run(a, "BEGIN; UPDATE counter SET n = 1 WHERE id = 1");
     assert_run(b, "SET innodb_lock_wait_timeout = 0; BEGIN; UPDATE counter SET n = 2 WHERE id = 2");
-    assert_int_equal(sql_run_text(b, "UPDATE counter SET n = 2 WHERE id = 1"), SQL_AGAIN);
+    assert_int_equal(sql_run_text(b, "UPDATE counter SET n = 2 WHERE id = 1"), SQL_LOCKED);
+    assert_int_equal(sql_err(SQL_LOCKED), TIDINGS_TIMEOUT);
     assert_run(b, "COMMIT");
     assert_run(a, "COMMIT");
     assert_int_equal(asked(b, "SELECT n FROM counter WHERE id = 1"), 1);
@@ -288,6 +293,40 @@ static void a_statement_that_takes_too_long_undoes_the_whole_transaction(void **
     assert_run(sql, "COMMIT");
     assert_int_equal(asked(sql, "SELECT n FROM counter WHERE id = 2"), 0);
     sql_close(sql);
+}
+
+/* ---- A time by which all must be answered --------------------------------------------------- */
+
+static void what_is_not_answered_by_its_time_is_lost(void **state)
+{
+    (void)state;
+    struct sql *sql = connect_to_test();
+    int64_t begun_ms = wait_now_ms();
+    sql_until(sql, begun_ms + 60000);
+    assert_run(sql, "SELECT 1");
+    sql_until(sql, begun_ms + 300);
+    /* Also behind a result that came in time. */
+    assert_int_equal(sql_run_text(sql, "SELECT 1; SELECT SLEEP(30)"), SQL_LOST);
+    assert_in_range(wait_now_ms() - begun_ms, 300, 10000);
+    sql_close(sql);
+}
+
+/* Somebody who takes connections and says nothing. */
+static void connecting_ends_in_time_as_well(void **state)
+{
+    (void)state;
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof at;
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &size), 0);
+    struct sql_url url = {.user = "root", .host = "127.0.0.1", .port = ntohs(at.sin_port)};
+    char why[512];
+    int64_t begun_ms = wait_now_ms();
+    assert_null(sql_open(&url, NULL, SILENT_MS, begun_ms + 300, why, sizeof why));
+    assert_in_range(wait_now_ms() - begun_ms, 300, 10000);
+    close(listener);
 }
 
 /* ---- Servers that do not -------------------------------------------------------------------- */
@@ -336,7 +375,7 @@ static void a_silent_server_is_lost(void **state)
     (void)state;
     struct sql_url url = server_url();
     char why[512];
-    struct sql *sql = sql_open(&url, NULL, 1, why, sizeof why);
+    struct sql *sql = sql_open(&url, NULL, 200, 0, why, sizeof why);
     assert_non_null(sql);
     assert_int_equal(sql_run_text(sql, "SELECT SLEEP(30)"), SQL_LOST);
     assert_int_equal(sql_run_text(sql, "SELECT 1"), SQL_LOST);
@@ -413,6 +452,8 @@ int main(void)
         cmocka_unit_test_setup(a_lock_that_does_not_come_undoes_the_whole_transaction, make_tables),
         cmocka_unit_test_setup(a_statement_that_takes_too_long_undoes_the_whole_transaction,
                                make_tables),
+        cmocka_unit_test_setup(what_is_not_answered_by_its_time_is_lost, make_tables),
+        cmocka_unit_test_setup(connecting_ends_in_time_as_well, make_tables),
         cmocka_unit_test_setup(a_killed_connection_is_lost_for_good, make_tables),
         cmocka_unit_test_setup(what_the_server_gives_up_is_not_used_again, make_tables),
         cmocka_unit_test_setup(a_silent_server_is_lost, make_tables),

@@ -11,7 +11,7 @@
 static void assert_no_connection(const struct sql_url *url, const char *password, const char *word)
 {
     char why[512] = "";
-    assert_null(sql_open(url, password, TIMEOUT_S, why, sizeof why));
+    assert_null(sql_open(url, password, SILENT_MS, 0, why, sizeof why));
     if (!strstr(why, word))
         fail_msg("\"%s\" does not say \"%s\"", why, word);
     if (password)

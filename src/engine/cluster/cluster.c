@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/wait.h"
 #include "engine/cluster/schema.h"
 #include "engine/ops/ops.h"
 
@@ -37,21 +38,43 @@ void desk_init(struct cluster *cluster, struct desk *desk, bool reads)
     buf_init(&desk->text, TEXT_MAX);
 }
 
-bool desk_connect(struct cluster *cluster, struct desk *desk)
+/* The session's settings. MariaDB and MySQL each have their own word for the longest statement, and pass over the other's. */
+static void put_session(struct desk *desk)
+{
+    buf_clear(&desk->text);
+    buf_printf(&desk->text, "SET SESSION TRANSACTION ISOLATION LEVEL %s",
+               desk->reads ? "REPEATABLE READ" : "READ COMMITTED");
+    if (desk->longest_ms)
+        buf_printf(&desk->text,
+                   ";SET SESSION autocommit=1 /*M!100101 , max_statement_time=%lld.%03lld*/ "
+                   "/*!50708 , max_execution_time=%lld*/",
+                   (long long)desk->longest_ms / 1000, (long long)desk->longest_ms % 1000,
+                   (long long)desk->longest_ms);
+}
+
+bool desk_connect(struct cluster *cluster, struct desk *desk, int64_t until_ms)
 {
     char why[512];
-    if (desk->sql)
+    if (desk->sql) {
+        sql_until(desk->sql, until_ms);
         return true;
-    desk->sql = sql_open(&cluster->url, cluster->password, SQL_TIMEOUT_S, why, sizeof why);
+    }
+    desk->sql =
+        sql_open(&cluster->url, cluster->password, SQL_SILENT_MS, until_ms, why, sizeof why);
     if (!desk->sql)
         return false;
-    const char *level = desk->reads ? "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"
-                                    : "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
-    if (!sql_run_text(desk->sql, level))
-        return true;
+    put_session(desk);
+    bool fine = !sql_run(desk->sql, &desk->text);
+    buf_clear(&desk->text);
+    if (!fine)
+        desk_disconnect(desk);
+    return fine;
+}
+
+void desk_disconnect(struct desk *desk)
+{
     sql_close(desk->sql);
     desk->sql = NULL;
-    return false;
 }
 
 void desk_clear(struct desk *desk)
@@ -111,6 +134,7 @@ static void cluster_submit(struct engine *engine, struct tidings_call *call)
     bool closed;
     if (op_writes(call->op->kind))
         queue = &cluster->lanes[call->op->user_id % LANES].queue;
+    call->until_ms = wait_now_ms() + (int64_t)cluster->settings.deadline_ms;
     if (queue_push(queue, call, cluster->settings.queue_max, &closed))
         return;
     call->err = closed ? TIDINGS_CLOSED : TIDINGS_BUSY;
@@ -211,14 +235,14 @@ static enum tidings_err start_threads(struct cluster *cluster)
 {
     for (; cluster->n_lanes < LANES; cluster->n_lanes++) {
         struct lane *lane = &cluster->lanes[cluster->n_lanes];
-        if (!desk_connect(cluster, &lane->desk))
+        if (!desk_connect(cluster, &lane->desk, 0))
             return TIDINGS_UNREACHABLE;
         if (pthread_create(&lane->thread, NULL, lane_main, lane))
             return TIDINGS_NO_MEMORY;
     }
     for (; cluster->n_readers < READERS; cluster->n_readers++) {
         struct reader *reader = &cluster->readers[cluster->n_readers];
-        if (!desk_connect(cluster, &reader->desk))
+        if (!desk_connect(cluster, &reader->desk, 0))
             return TIDINGS_UNREACHABLE;
         if (pthread_create(&reader->thread, NULL, reader_main, reader))
             return TIDINGS_NO_MEMORY;
@@ -248,7 +272,7 @@ static enum tidings_err check_tables(struct cluster *cluster, const char **messa
 {
     bool fits, newer;
     struct desk *desk = &cluster->readers[0].desk;
-    if (!desk_connect(cluster, desk)) {
+    if (!desk_connect(cluster, desk, 0)) {
         *message = "the database cannot be reached";
         return TIDINGS_UNREACHABLE;
     }
@@ -287,6 +311,7 @@ static struct cluster *make(const struct tidings_options *options)
     for (unsigned i = 0; i < READERS; i++) {
         cluster->readers[i].cluster = cluster;
         desk_init(cluster, &cluster->readers[i].desk, true);
+        cluster->readers[i].desk.longest_ms = (int64_t)cluster->settings.deadline_ms;
     }
     cluster->news.cluster = cluster;
     desk_init(cluster, &cluster->news.desk, true);
@@ -353,7 +378,7 @@ enum tidings_err engine_cluster_init(const struct tidings_options *options,
         return TIDINGS_INVALID;
     server = url;
     *server.database = '\0';
-    struct sql *sql = sql_open(&server, options->mysql_password, SQL_TIMEOUT_S, why, sizeof why);
+    struct sql *sql = sql_open(&server, options->mysql_password, SQL_SILENT_MS, 0, why, sizeof why);
     if (!sql) {
         *message = why;
         return TIDINGS_UNREACHABLE;

@@ -27,7 +27,7 @@
 #include "engine/cluster/rows/desk.h"
 #include "engine/engine.h"
 
-enum { LANES = 2, READERS = 2, BATCH_MAX = 256, READ_BATCH_MAX = 64, SQL_TIMEOUT_S = 10 };
+enum { LANES = 2, READERS = 2, BATCH_MAX = 256, READ_BATCH_MAX = 64, SQL_SILENT_MS = 10000 };
 
 /* A server whose clock is further from the database's makes no ids. */
 enum { CLOCKS_APART_MS = 1000 };
@@ -49,10 +49,17 @@ bool queue_push(struct queue *queue, struct tidings_call *call, size_t most, boo
 size_t queue_take(struct queue *queue, struct tidings_call **calls, size_t most);
 void queue_close(struct queue *queue);
 
+/* Whether its time is over; and the time at which that of the first of them is. */
+bool call_is_late(const struct tidings_call *call);
+int64_t calls_until(struct tidings_call *const *calls, size_t n);
+
 struct lane {
     struct cluster *cluster;
     unsigned number;
-    uint64_t batch; /* how many it has tried to commit */
+    uint64_t batch;          /* how many it has tried to commit */
+    int64_t until_ms;        /* when the first of the batch's calls is given up */
+    unsigned lock_s;         /* how long the batch waits for a lock */
+    unsigned session_lock_s; /* and how long the connection does; 0: not known */
     pthread_t thread;
     struct queue queue;
     struct desk desk;
@@ -139,8 +146,11 @@ struct moment cluster_now(struct cluster *cluster, const struct tidings_op *op);
 
 void desk_init(struct cluster *cluster, struct desk *desk, bool reads);
 void desk_release(struct desk *desk);
-/* A connection, if there is none; false if there cannot be one now. */
-bool desk_connect(struct cluster *cluster, struct desk *desk);
+/* A connection, if there is none, on which all must be answered by that time of the monotonic clock, if it is not 0; false if
+ * there cannot be one now. */
+bool desk_connect(struct cluster *cluster, struct desk *desk, int64_t until_ms);
+/* The connection is of no use any more. */
+void desk_disconnect(struct desk *desk);
 /* The batch is over, whatever became of it. */
 void desk_clear(struct desk *desk);
 

@@ -8,11 +8,19 @@
 #include <time.h>
 
 #include "base/thread.h"
+#include "base/wait.h"
 #include "domain/ids.h"
 #include "engine/cluster/cluster.h"
 #include "engine/ops/ops.h"
 
 enum { ROUNDS_MAX = 4096, TRIES_MAX = 16 };
+
+/* A batch waits for a lock for a part of the time that is left to it, and a call by itself for a second, so that somebody who
+ * holds one for long does not hold up everybody else's calls behind it. */
+enum { LOCK_PART = 4, LOCK_LEAST_S = 1 };
+
+/* A commit that was sent is waited for, and looked up, for so long at least, however late it is. */
+enum { COMMIT_LEAST_MS = 1000, LOOK_AGAIN_MS = 50 };
 
 /* ---- What operations need ------------------------------------------------------------------- */
 
@@ -210,6 +218,16 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* How long the connection waits for locks, if that is to change; how many statements it takes. */
+static unsigned put_lock_wait(struct lane *lane)
+{
+    if (lane->session_lock_s == lane->lock_s)
+        return 0;
+    buf_printf(&lane->desk.text, "SET innodb_lock_wait_timeout=%u;", lane->lock_s);
+    lane->session_lock_s = lane->lock_s;
+    return 1;
+}
+
 /* All users, in the order of their ids, whether they have a row already or not. */
 static void put_locks(struct desk *desk, struct tidings_call **calls, size_t n)
 {
@@ -238,7 +256,7 @@ static enum sql_outcome run_all(struct lane *lane, struct tidings_call **calls, 
     bool ready[BATCH_MAX] = {false};
     struct stamp stamps[BATCH_MAX] = {{.id = 0}};
     size_t left = n;
-    unsigned statements = 2;
+    unsigned statements = 2 + put_lock_wait(lane);
     put_locks(&lane->desk, calls, n);
     for (int round = 0; left; round++, statements = 0) {
         enum sql_outcome outcome =
@@ -259,8 +277,9 @@ static enum sql_outcome run_all(struct lane *lane, struct tidings_call **calls, 
 
 /*
  * Every batch that changes anything says so in its lane's row, so that it can be found out whether it was committed. The row
- * also keeps a server out that slept while another took its slot: a batch that is not NULL is not possible then, and the
- * statements behind that one are not executed.
+ * also keeps out what must not happen any more: batches of a server that slept while another took its slot, and one that was
+ * looked for and not found, but is still on its way. No batch but NULL is possible then, which is refused, and the statements
+ * behind are not executed.
  */
 static void put_batch(struct lane *lane)
 {
@@ -268,9 +287,16 @@ static void put_batch(struct lane *lane)
     lane->batch++;
     news_put_passing(lane);
     buf_printf(&lane->desk.text,
-               "UPDATE lane SET batch=IF(fence=%llu,%llu,NULL) WHERE slot=%u AND lane=%u;COMMIT",
-               (unsigned long long)cluster->fence, (unsigned long long)lane->batch, cluster->slot,
-               lane->number);
+               "UPDATE lane SET batch=IF(fence=%llu AND batch<%llu,%llu,NULL) WHERE slot=%u AND "
+               "lane=%u;COMMIT",
+               (unsigned long long)cluster->fence, (unsigned long long)lane->batch,
+               (unsigned long long)lane->batch, cluster->slot, lane->number);
+}
+
+static int64_t commit_until(const struct lane *lane)
+{
+    int64_t least_ms = wait_now_ms() + COMMIT_LEAST_MS;
+    return lane->until_ms > least_ms ? lane->until_ms : least_ms;
 }
 
 /* Writes and commits; the position that the batch's are counted from. */
@@ -282,6 +308,7 @@ static enum sql_outcome commit(struct lane *lane, uint64_t *position, bool *sent
         return desk->sheet.failed ? SQL_FULL : sql_run_text(desk->sql, "ROLLBACK");
     put_batch(lane);
     *sent = true;
+    sql_until(desk->sql, commit_until(lane));
     enum sql_outcome outcome = sql_send(desk->sql, &desk->text);
     while (!outcome && more) {
         if (sql_row(desk->sql))
@@ -292,30 +319,72 @@ static enum sql_outcome commit(struct lane *lane, uint64_t *position, bool *sent
     return outcome;
 }
 
-/* The connection was lost while the commit was under way. The lane's row waits for a commit that still is, and then tells:
- * DONE, or AGAIN if nothing has happened. LOST: it cannot be found out. */
-static enum sql_outcome look_back(struct lane *lane)
+/* ---- A commit that may have happened -------------------------------------------------------- */
+
+/* Reads the lane's row, which waits for a commit that is at it; *found is false if it is another server's by now. */
+static enum sql_outcome read_batch(struct lane *lane, bool *found, uint64_t *batch)
 {
     struct desk *desk = &lane->desk;
-    sql_close(desk->sql);
-    desk->sql = NULL;
-    for (int i = 0; i < TRIES_MAX && !desk->sql; i++)
-        if (!desk_connect(lane->cluster, desk))
-            nanosleep(&(struct timespec){0, 100000000}, NULL);
-    if (!desk->sql)
-        return SQL_LOST;
+    enum sql_outcome outcome = sql_run_text(desk->sql, "SET innodb_lock_wait_timeout=1;BEGIN");
+    lane->session_lock_s = LOCK_LEAST_S;
     buf_clear(&desk->text);
     buf_printf(&desk->text,
                "SELECT batch FROM lane WHERE slot=%u AND lane=%u AND fence=%llu FOR UPDATE",
                lane->cluster->slot, lane->number, (unsigned long long)lane->cluster->fence);
-    enum sql_outcome outcome = sql_send(desk->sql, &desk->text);
-    bool found = !outcome && sql_row(desk->sql);
-    bool committed = found && sql_u64(desk->sql, 0) == lane->batch;
+    if (!outcome)
+        outcome = sql_send(desk->sql, &desk->text);
+    *found = !outcome && sql_row(desk->sql);
+    *batch = *found ? sql_u64(desk->sql, 0) : 0;
     buf_clear(&desk->text);
-    if (!found)
-        return SQL_LOST;
-    return committed ? SQL_DONE : SQL_AGAIN;
+    return outcome;
 }
+
+/* The batch was not committed, and must not be from now on: it may be on its way still. */
+static enum sql_outcome rule_out(struct lane *lane)
+{
+    struct desk *desk = &lane->desk;
+    buf_printf(&desk->text, "UPDATE lane SET batch=%llu WHERE slot=%u AND lane=%u;COMMIT",
+               (unsigned long long)++lane->batch, lane->cluster->slot, lane->number);
+    enum sql_outcome outcome = sql_run(desk->sql, &desk->text);
+    buf_clear(&desk->text);
+    return outcome;
+}
+
+/* True if it is known what became of the batch: *outcome is DONE, or AGAIN if nothing has happened, or LOST if nobody will ever
+ * know. */
+static bool ask_lane(struct lane *lane, enum sql_outcome *outcome)
+{
+    bool found;
+    uint64_t batch;
+    if (!desk_connect(lane->cluster, &lane->desk, commit_until(lane)) ||
+        read_batch(lane, &found, &batch))
+        return false;
+    if (found && batch == lane->batch)
+        *outcome = SQL_DONE;
+    else if (found)
+        *outcome = SQL_AGAIN;
+    return *outcome == SQL_AGAIN ? !rule_out(lane) : !sql_run_text(lane->desk.sql, "ROLLBACK");
+}
+
+/* The connection was lost while the commit was under way. DONE, or AGAIN if nothing has happened. LOST: it cannot be found out. */
+static enum sql_outcome look_back(struct lane *lane)
+{
+    int64_t until_ms = commit_until(lane);
+    enum sql_outcome outcome = SQL_LOST;
+    bool known = false;
+    desk_disconnect(&lane->desk);
+    while (!known && wait_now_ms() < until_ms) {
+        outcome = SQL_LOST;
+        known = ask_lane(lane, &outcome);
+        if (known)
+            break;
+        desk_disconnect(&lane->desk);
+        nanosleep(&(struct timespec){0, LOOK_AGAIN_MS * 1000000L}, NULL);
+    }
+    return known ? outcome : SQL_LOST;
+}
+
+/* ---- One try -------------------------------------------------------------------------------- */
 
 /* Those who watch hear of it before those who asked for it. */
 static void tell(struct lane *lane, uint64_t position)
@@ -350,14 +419,21 @@ static enum sql_outcome refuse_all(struct tidings_call **calls, size_t n)
     return SQL_DONE;
 }
 
-/* Tries the batch once; *sent: LOST does not mean that nothing has happened. */
+/* How far it got: without a connection nothing was tried, and what was sent may have happened although it was LOST. */
+struct attempt {
+    bool begun, sent;
+};
+
 static enum sql_outcome try_batch(struct lane *lane, struct tidings_call **calls, size_t n,
-                                  bool *sent)
+                                  struct attempt *attempt)
 {
     struct desk *desk = &lane->desk;
     uint64_t position = 0;
-    *sent = false;
-    if (!desk_connect(lane->cluster, desk))
+    *attempt = (struct attempt){false, false};
+    lane->until_ms = calls_until(calls, n);
+    if (!desk->sql)
+        lane->session_lock_s = 0;
+    if (!desk_connect(lane->cluster, desk, lane->until_ms))
         return SQL_LOST;
     struct moment at = latest(lane, calls, n);
     enum tidings_err err = server_extend(lane->cluster, &at);
@@ -365,26 +441,27 @@ static enum sql_outcome try_batch(struct lane *lane, struct tidings_call **calls
         return refuse_all(calls, n);
     if (err)
         return SQL_LOST;
+    attempt->begun = true;
     desk->hold = plan_of(calls[0]->op).hold;
     desk->news.lost = false;
     enum sql_outcome outcome = run_all(lane, calls, n);
     if (!outcome)
-        outcome = commit(lane, &position, sent);
-    if (outcome == SQL_LOST && *sent) {
+        outcome = commit(lane, &position, &attempt->sent);
+    if (outcome == SQL_LOST && attempt->sent) {
         outcome = look_back(lane);
         desk->news.lost |= !outcome; /* at which position is not known */
     }
     if (!outcome)
         tell(lane, position);
-    if (outcome == SQL_LOST) {
-        sql_close(desk->sql);
-        desk->sql = NULL;
-    } else if (outcome) {
+    if (outcome == SQL_LOST)
+        desk_disconnect(desk);
+    else if (outcome)
         sql_run_text(desk->sql, "ROLLBACK");
-    }
     desk_clear(desk);
     return outcome;
 }
+
+/* ---- As many as it takes -------------------------------------------------------------------- */
 
 static void complete(struct tidings_call **calls, size_t n, enum tidings_err err)
 {
@@ -392,6 +469,18 @@ static void complete(struct tidings_call **calls, size_t n, enum tidings_err err
         calls[i]->err = err;
         calls[i]->done(calls[i]);
     }
+}
+
+/* Those whose time is over are; how many are left. */
+static size_t drop_late(struct tidings_call **calls, size_t n)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++)
+        if (call_is_late(calls[i]))
+            complete(&calls[i], 1, TIDINGS_TIMEOUT);
+        else
+            calls[left++] = calls[i];
+    return left;
 }
 
 /* Refused calls are done; the others go on to be answered. */
@@ -416,22 +505,46 @@ static void count(struct lane *lane, size_t n, enum sql_outcome outcome)
     pthread_mutex_unlock(&lane->cluster->stats_mutex);
 }
 
+static bool may_be_tried_again(enum sql_outcome outcome, struct attempt attempt)
+{
+    return outcome == SQL_AGAIN || outcome == SQL_FENCED ||
+           (outcome == SQL_LOST && attempt.begun && !attempt.sent);
+}
+
+/* Another call's row, or what it writes, may be at fault. */
+static bool may_be_one_of_them(enum sql_outcome outcome)
+{
+    return outcome == SQL_AGAIN || outcome == SQL_LOCKED || outcome == SQL_REFUSED ||
+           outcome == SQL_FULL;
+}
+
+static unsigned lock_wait_s(struct tidings_call **calls, size_t n)
+{
+    int64_t part_s = (calls_until(calls, n) - wait_now_ms()) / 1000 / LOCK_PART;
+    return part_s > LOCK_LEAST_S ? (unsigned)part_s : LOCK_LEAST_S;
+}
+
 /* Again after a deadlock or with another connection; then each by itself, so that one does not spoil it for all. */
-static void run_batch(struct lane *lane, struct tidings_call **calls, size_t n)
+static void run_batch(struct lane *lane, struct tidings_call **calls, size_t n, bool by_itself)
 {
     enum sql_outcome outcome = SQL_AGAIN;
-    bool sent = false;
-    for (int i = 0; i < TRIES_MAX && (outcome == SQL_AGAIN || (outcome == SQL_LOST && !sent)); i++)
-        outcome = try_batch(lane, calls, n, &sent);
-    bool singly = outcome == SQL_AGAIN || outcome == SQL_REFUSED || outcome == SQL_FULL;
-    if (singly && n > 1) {
+    struct attempt attempt = {false, false};
+    for (int i = 0; i < TRIES_MAX && may_be_tried_again(outcome, attempt); i++) {
+        n = drop_late(calls, n);
+        if (!n)
+            return;
+        lane->lock_s = by_itself ? LOCK_LEAST_S : lock_wait_s(calls, n);
+        outcome = try_batch(lane, calls, n, &attempt);
+    }
+    if (n > 1 && may_be_one_of_them(outcome)) {
         for (size_t i = 0; i < n; i++)
-            run_batch(lane, &calls[i], 1);
+            run_batch(lane, &calls[i], 1, true);
         return;
     }
     count(lane, n, outcome);
     if (outcome)
-        complete(calls, n, sent && outcome == SQL_LOST ? TIDINGS_UNCERTAIN : sql_err(outcome));
+        complete(calls, n,
+                 attempt.sent && outcome == SQL_LOST ? TIDINGS_UNCERTAIN : sql_err(outcome));
     else
         hand_over(lane, calls, n);
 }
@@ -454,7 +567,7 @@ static void run_all_batches(struct lane *lane, struct tidings_call **calls, size
             else
                 calls[kept++] = calls[i];
         }
-        run_batch(lane, batch, taken);
+        run_batch(lane, batch, taken, false);
         n = kept;
     }
 }

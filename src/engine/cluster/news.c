@@ -186,7 +186,7 @@ static bool look(struct news_reader *news, struct tidings_event *events)
     struct ends ends;
     size_t n = 0;
     bool watched = engine_is_watched(&news->cluster->engine);
-    if (!desk_connect(news->cluster, &news->desk))
+    if (!desk_connect(news->cluster, &news->desk, 0))
         return false;
     enum sql_outcome outcome = find_ends(news, &ends);
     if (!outcome && watched && ends.position > news->position)
@@ -196,8 +196,7 @@ static bool look(struct news_reader *news, struct tidings_event *events)
     if (!outcome && watched)
         outcome = read_passing(news, &ends);
     if (outcome) {
-        sql_close(news->desk.sql);
-        news->desk.sql = NULL;
+        desk_disconnect(&news->desk);
         return false;
     }
     note_look(news, watched);
@@ -224,7 +223,7 @@ enum tidings_err news_start(struct cluster *cluster)
 {
     struct news_reader *news = &cluster->news;
     struct ends ends;
-    if (!desk_connect(cluster, &news->desk) || find_ends(news, &ends))
+    if (!desk_connect(cluster, &news->desk, 0) || find_ends(news, &ends))
         return TIDINGS_UNREACHABLE;
     news->began_s = news->looked_s = now_s();
     news->position = ends.position;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/cluster/cluster.h"
 
+#include "base/wait.h"
+
 void queue_init(struct queue *queue)
 {
     *queue = (struct queue){0};
@@ -56,4 +58,17 @@ void queue_close(struct queue *queue)
     queue->stopping = true;
     pthread_cond_broadcast(&queue->wanted);
     pthread_mutex_unlock(&queue->mutex);
+}
+
+bool call_is_late(const struct tidings_call *call)
+{
+    return wait_now_ms() >= call->until_ms;
+}
+
+int64_t calls_until(struct tidings_call *const *calls, size_t n)
+{
+    int64_t until_ms = INT64_MAX;
+    for (size_t i = 0; i < n; i++)
+        until_ms = calls[i]->until_ms < until_ms ? calls[i]->until_ms : until_ms;
+    return until_ms;
 }

@@ -79,15 +79,13 @@ static enum sql_outcome try_batch(struct reader *reader, struct tidings_call **c
                                   struct tidings_answer *said)
 {
     struct desk *desk = &reader->desk;
-    if (!desk_connect(reader->cluster, desk))
+    if (!desk_connect(reader->cluster, desk, calls_until(calls, n)))
         return SQL_LOST;
     enum sql_outcome outcome = run_all(reader, calls, n, said);
     if (outcome != SQL_LOST && sql_run_text(desk->sql, "COMMIT"))
         outcome = SQL_LOST;
-    if (outcome == SQL_LOST) {
-        sql_close(desk->sql);
-        desk->sql = NULL;
-    }
+    if (outcome == SQL_LOST)
+        desk_disconnect(desk);
     desk_clear(desk);
     return outcome;
 }
@@ -98,14 +96,34 @@ static enum tidings_err err_of(const struct tidings_call *call, enum sql_outcome
     return op_writes(call->op->kind) ? TIDINGS_UNCERTAIN : sql_err(outcome);
 }
 
+/* Those whose time is over are answered; how many are left, with what was said to them. */
+static size_t drop_late(struct tidings_call **calls, struct tidings_answer *said, size_t n)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (call_is_late(calls[i])) {
+            calls[i]->err = err_of(calls[i], SQL_TIMEOUT);
+            calls[i]->done(calls[i]);
+            continue;
+        }
+        said[left] = said[i];
+        calls[left++] = calls[i];
+    }
+    return left;
+}
+
 static void run_batch(struct reader *reader, struct tidings_call **calls, size_t n)
 {
     struct tidings_answer said[READ_BATCH_MAX];
     enum sql_outcome outcome = SQL_LOST;
     for (size_t i = 0; i < n; i++)
         said[i] = *calls[i]->answer;
-    for (int i = 0; i < TRIES_MAX && (outcome == SQL_LOST || outcome == SQL_AGAIN); i++)
+    for (int i = 0; i < TRIES_MAX && (outcome == SQL_LOST || outcome == SQL_AGAIN); i++) {
+        n = drop_late(calls, said, n);
+        if (!n)
+            return;
         outcome = try_batch(reader, calls, n, said);
+    }
     for (size_t i = 0; i < n; i++) {
         if (outcome)
             calls[i]->err = err_of(calls[i], outcome);

@@ -161,11 +161,11 @@ enum tidings_err cluster_reheat(struct cluster *cluster, bool as_stored)
 {
     struct desk *desk = &cluster->lanes[0].desk;
     bool done = as_stored;
-    if (!desk_connect(cluster, desk))
+    if (!desk_connect(cluster, desk, 0))
         return TIDINGS_UNREACHABLE;
     desk->hold = HOLD_SHARED;
     enum sql_outcome outcome = as_stored ? adopt(cluster) : SQL_DONE;
-    while (!done && (!outcome || outcome == SQL_AGAIN))
+    while (!done && (!outcome || outcome == SQL_AGAIN || outcome == SQL_LOCKED))
         outcome = do_piece(cluster, &done);
     return sql_err(outcome);
 }

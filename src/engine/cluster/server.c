@@ -18,7 +18,7 @@ static struct sql *connection(struct cluster *cluster)
     char why[512];
     if (!cluster->lease_sql)
         cluster->lease_sql =
-            sql_open(&cluster->url, cluster->password, SQL_TIMEOUT_S, why, sizeof why);
+            sql_open(&cluster->url, cluster->password, SQL_SILENT_MS, 0, why, sizeof why);
     return cluster->lease_sql;
 }
 

@@ -221,7 +221,7 @@ bool cluster_sweep(struct caretaker *caretaker)
         sweep_events, sweep_once, sweep_history, sweep_scenes, sweep_news};
     struct desk *desk = &caretaker->desk;
     bool any = false;
-    if (!desk_connect(caretaker->cluster, desk))
+    if (!desk_connect(caretaker->cluster, desk, 0))
         return false;
     for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; i++) {
         bool more = false;

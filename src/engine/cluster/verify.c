@@ -365,7 +365,7 @@ enum tidings_err cluster_verify(struct engine *engine, struct tidings_verify *ve
         return TIDINGS_UNSUPPORTED;
     desk_init(check.cluster, &check.desk, true);
     enum sql_outcome outcome =
-        desk_connect(check.cluster, &check.desk) ? check_all(&check) : SQL_LOST;
+        desk_connect(check.cluster, &check.desk, 0) ? check_all(&check) : SQL_LOST;
     desk_release(&check.desk);
     return sql_err(outcome);
 }

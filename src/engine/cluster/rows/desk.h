@@ -57,8 +57,9 @@ struct desk {
     struct arena scratch;
     struct buf text; /* of the statements under way */
     struct question *questions;
-    bool reads;     /* one snapshot, nothing is changed */
-    enum hold hold; /* changing */
+    bool reads;         /* one snapshot, nothing is changed */
+    int64_t longest_ms; /* the server itself gives up a statement that takes longer; 0: none */
+    enum hold hold;     /* changing */
 
     /* Of a batch that changes. Positions are counted from the one that the commit finds. */
     struct tidings_event *events;

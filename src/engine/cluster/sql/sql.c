@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libmariadb, blocking. Results are taken whole, so that the connection is free for the next statement as soon as they are
- * read; whoever asks bounds them with LIMIT.
+ * libmariadb. Results are taken whole, so that the connection is free for the next statement as soon as they are read;
+ * whoever asks bounds them with LIMIT. Its calls that can be waited for are used, since those that wait themselves know time-outs of
+ * whole seconds alone, and the same ones for the life of a connection.
  *
  * The library's settings are the narrowest that work: it reads no option file, sends no local file whatever the server
  * asks for, gives the password to no plugin that would send it as it is, and never connects again by itself, which would
@@ -13,9 +14,12 @@
 #include <errmsg.h>
 #include <mysql.h>
 #include <mysqld_error.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "base/wait.h"
 
 #define METHODS "mysql_native_password,client_ed25519,caching_sha2_password,sha256_password"
 
@@ -26,9 +30,67 @@ struct sql {
     const unsigned long *lengths;
     uint64_t affected;
     uint64_t packet_max; /* what the server takes at once */
+    int64_t silent_ms;   /* so long a server may take for an answer */
+    int64_t until_ms;    /* and not beyond that; 0: whenever */
     bool lost;
     char message[MYSQL_ERRMSG_SIZE];
 };
+
+/* ---- Waiting -------------------------------------------------------------------------------- */
+
+/* When what is begun now must have been answered. */
+static int64_t end_of_wait(const struct sql *sql)
+{
+    int64_t end_ms = wait_now_ms() + sql->silent_ms;
+    return sql->until_ms && sql->until_ms < end_ms ? sql->until_ms : end_ms;
+}
+
+/* Waits for what the library waits for; what came of it. Told that the time is over, it ends its call with an error. */
+static int wait_for(struct sql *sql, int wanted, int64_t end_ms)
+{
+    struct pollfd socket = {.fd = mysql_get_socket(sql->mysql)};
+    socket.events = (short)((wanted & MYSQL_WAIT_READ ? POLLIN : 0) |
+                            (wanted & MYSQL_WAIT_WRITE ? POLLOUT : 0) |
+                            (wanted & MYSQL_WAIT_EXCEPT ? POLLPRI : 0));
+    int64_t left_ms = end_ms - wait_now_ms();
+    if (left_ms < 0 || !poll(&socket, 1, (int)left_ms))
+        return MYSQL_WAIT_TIMEOUT;
+    int came = (socket.revents & POLLIN ? MYSQL_WAIT_READ : 0) |
+               (socket.revents & POLLOUT ? MYSQL_WAIT_WRITE : 0) |
+               (socket.revents & POLLPRI ? MYSQL_WAIT_EXCEPT : 0);
+    return came ? came : wanted & ~MYSQL_WAIT_TIMEOUT; /* hung up, or a signal: it will see */
+}
+
+static bool query(struct sql *sql, const char *text, size_t n)
+{
+    int failed;
+    int64_t end_ms = end_of_wait(sql);
+    int wanted = mysql_real_query_start(&failed, sql->mysql, text, n);
+    while (wanted)
+        wanted = mysql_real_query_cont(&failed, sql->mysql, wait_for(sql, wanted, end_ms));
+    return !failed;
+}
+
+/* 0: there is one, -1: there is none, more: it failed. */
+static int next_result(struct sql *sql)
+{
+    int next;
+    int64_t end_ms = end_of_wait(sql);
+    int wanted = mysql_next_result_start(&next, sql->mysql);
+    while (wanted)
+        wanted = mysql_next_result_cont(&next, sql->mysql, wait_for(sql, wanted, end_ms));
+    return next;
+}
+
+static MYSQL_RES *store_result(struct sql *sql)
+{
+    MYSQL_RES *result;
+    int64_t end_ms = end_of_wait(sql);
+    int wanted = mysql_store_result_start(&result, sql->mysql);
+    while (wanted)
+        wanted = mysql_store_result_cont(&result, sql->mysql, wait_for(sql, wanted, end_ms));
+    return result;
+}
 
 /* ---- Errors --------------------------------------------------------------------------------- */
 
@@ -38,10 +100,13 @@ static const struct {
     enum sql_outcome outcome;
 } outcomes[] = {
     {ER_LOCK_DEADLOCK, SQL_AGAIN},
-    {ER_LOCK_WAIT_TIMEOUT, SQL_AGAIN},
     {ER_CHECKREAD, SQL_AGAIN},         /* the row was changed since the snapshot */
     {ER_TABLE_DEF_CHANGED, SQL_AGAIN}, /* the table was, by an upgrade */
-    {3572, SQL_AGAIN},                 /* MySQL: NOWAIT, and it is locked */
+
+    {ER_LOCK_WAIT_TIMEOUT, SQL_LOCKED},
+    {3572, SQL_LOCKED}, /* MySQL: NOWAIT, and it is locked */
+
+    {ER_BAD_NULL_ERROR, SQL_FENCED},
 
     {ER_SERVER_SHUTDOWN, SQL_LOST},
     {ER_NORMAL_SHUTDOWN, SQL_LOST},
@@ -112,7 +177,8 @@ static enum sql_outcome failed(struct sql *sql)
     snprintf(sql->message, sizeof sql->message, "%u: %s", code, mysql_error(sql->mysql));
     enum sql_outcome outcome = outcome_of(code, mysql_error(sql->mysql));
     free_result(sql);
-    if ((outcome == SQL_AGAIN || outcome == SQL_TIMEOUT) && mysql_rollback(sql->mysql))
+    bool undo = outcome == SQL_AGAIN || outcome == SQL_LOCKED || outcome == SQL_TIMEOUT;
+    if (undo && !query(sql, "ROLLBACK", strlen("ROLLBACK")))
         outcome = SQL_LOST;
     sql->lost = outcome == SQL_LOST;
     return outcome;
@@ -128,6 +194,7 @@ enum tidings_err sql_err(enum sql_outcome outcome)
 {
     static const enum tidings_err errors[] = {
         [SQL_DONE] = TIDINGS_OK,          [SQL_AGAIN] = TIDINGS_BUSY,
+        [SQL_LOCKED] = TIDINGS_TIMEOUT,   [SQL_FENCED] = TIDINGS_BUSY,
         [SQL_LOST] = TIDINGS_UNREACHABLE, [SQL_READ_ONLY] = TIDINGS_IO,
         [SQL_FULL] = TIDINGS_NO_SPACE,    [SQL_TIMEOUT] = TIDINGS_TIMEOUT,
         [SQL_REFUSED] = TIDINGS_IO,
@@ -145,7 +212,7 @@ const char *sql_message(const struct sql *sql)
 /* The result that has just arrived. */
 static enum sql_outcome take(struct sql *sql)
 {
-    sql->result = mysql_store_result(sql->mysql);
+    sql->result = store_result(sql);
     if (!sql->result && mysql_errno(sql->mysql))
         return failed(sql);
     sql->affected = mysql_affected_rows(sql->mysql);
@@ -158,7 +225,7 @@ enum sql_outcome sql_next(struct sql *sql, bool *more)
     if (sql->lost)
         return SQL_LOST;
     free_result(sql);
-    int next = mysql_next_result(sql->mysql);
+    int next = next_result(sql);
     if (next > 0)
         return failed(sql);
     *more = next == 0;
@@ -183,7 +250,7 @@ static enum sql_outcome send_text(struct sql *sql, const char *text, size_t n)
     /* The server would close the connection, which says too little. A byte of the packet is the command's. */
     if (n >= sql->packet_max)
         return refused(sql, "the statements are longer than the server's max_allowed_packet");
-    if (mysql_real_query(sql->mysql, text, n))
+    if (!query(sql, text, n))
         return failed(sql);
     return take(sql);
 }
@@ -253,14 +320,12 @@ static void begin_library(void)
     is_there = !mysql_library_init(0, NULL, NULL);
 }
 
-static void set_options(MYSQL *mysql, const struct sql_url *url, unsigned timeout_s)
+static void set_options(MYSQL *mysql, const struct sql_url *url)
 {
     unsigned protocol = *url->socket ? MYSQL_PROTOCOL_SOCKET : MYSQL_PROTOCOL_TCP;
     unsigned no_files = 0;
     my_bool no = 0, tls = url->tls;
-    mysql_optionsv(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &timeout_s);
-    mysql_optionsv(mysql, MYSQL_OPT_READ_TIMEOUT, &timeout_s);
-    mysql_optionsv(mysql, MYSQL_OPT_WRITE_TIMEOUT, &timeout_s);
+    mysql_optionsv(mysql, MYSQL_OPT_NONBLOCK, 0);
     mysql_optionsv(mysql, MYSQL_OPT_PROTOCOL, &protocol);
     mysql_optionsv(mysql, MYSQL_OPT_LOCAL_INFILE, &no_files);
     mysql_optionsv(mysql, MYSQL_OPT_RECONNECT, &no);
@@ -287,12 +352,23 @@ static bool set_session(struct sql *sql)
     return take_the_rest(sql) == SQL_DONE;
 }
 
-static bool connect_to(struct sql *sql, const struct sql_url *url, const char *password)
+static bool make_connection(struct sql *sql, const struct sql_url *url, const char *password)
 {
+    MYSQL *made;
     const char *socket = *url->socket ? url->socket : NULL,
                *database = *url->database ? url->database : NULL;
-    if (!mysql_real_connect(sql->mysql, url->host, url->user, password, database, url->port, socket,
-                            CLIENT_MULTI_STATEMENTS | CLIENT_FOUND_ROWS)) {
+    int64_t end_ms = end_of_wait(sql);
+    int wanted =
+        mysql_real_connect_start(&made, sql->mysql, url->host, url->user, password, database,
+                                 url->port, socket, CLIENT_MULTI_STATEMENTS | CLIENT_FOUND_ROWS);
+    while (wanted)
+        wanted = mysql_real_connect_cont(&made, sql->mysql, wait_for(sql, wanted, end_ms));
+    return made;
+}
+
+static bool connect_to(struct sql *sql, const struct sql_url *url, const char *password)
+{
+    if (!make_connection(sql, url, password)) {
         failed(sql);
         return false;
     }
@@ -303,8 +379,8 @@ static bool connect_to(struct sql *sql, const struct sql_url *url, const char *p
     return set_session(sql);
 }
 
-struct sql *sql_open(const struct sql_url *url, const char *password, unsigned timeout_s, char *why,
-                     size_t why_size)
+struct sql *sql_open(const struct sql_url *url, const char *password, int64_t silent_ms,
+                     int64_t until_ms, char *why, size_t why_size)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, begin_library);
@@ -316,12 +392,19 @@ struct sql *sql_open(const struct sql_url *url, const char *password, unsigned t
         free(sql);
         return NULL;
     }
-    set_options(sql->mysql, url, timeout_s);
+    sql->silent_ms = silent_ms;
+    sql->until_ms = until_ms;
+    set_options(sql->mysql, url);
     if (connect_to(sql, url, password))
         return sql;
     snprintf(why, why_size, "%s", sql->message);
     sql_close(sql);
     return NULL;
+}
+
+void sql_until(struct sql *sql, int64_t until_ms)
+{
+    sql->until_ms = until_ms;
 }
 
 void sql_close(struct sql *sql)

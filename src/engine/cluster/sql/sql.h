@@ -16,8 +16,10 @@ struct sql;
 /* What became of statements. */
 enum sql_outcome {
     SQL_DONE,
-    SQL_AGAIN, /* a deadlock or a lock that did not come: all of the transaction is undone, and may be tried again */
-    SQL_LOST,  /* the connection is gone; whether a COMMIT under way happened is not known */
+    SQL_AGAIN,  /* a deadlock: all of the transaction is undone, and may be tried again */
+    SQL_LOCKED, /* a lock did not come in time: all of the transaction is undone */
+    SQL_FENCED, /* what must not be NULL was: a statement's way to say that it must not be done */
+    SQL_LOST,   /* the connection is gone; whether a COMMIT under way happened is not known */
     SQL_READ_ONLY, /* the server takes no changes */
     SQL_FULL,      /* the server has no room */
     SQL_TIMEOUT,   /* a statement took too long; all of the transaction is undone */
@@ -25,11 +27,14 @@ enum sql_outcome {
 };
 
 /*
- * Connects within the time; later, a server that is silent for so long counts as lost. The session is strict, in UTC, and
- * commits each statement outside a transaction. NULL: `why` says what is wrong, without the password.
+ * Connects within so many milliseconds; later, a server that takes as long for an answer counts as lost. So does one that has
+ * not answered when the monotonic clock says until_ms; 0: there is no such time. The session is strict, in UTC, and commits
+ * each statement outside a transaction. NULL: `why` says what is wrong, without the password.
  */
-struct sql *sql_open(const struct sql_url *url, const char *password, unsigned timeout_s, char *why,
-                     size_t why_size);
+struct sql *sql_open(const struct sql_url *url, const char *password, int64_t silent_ms,
+                     int64_t until_ms, char *why, size_t why_size);
+/* Another such time, for what is asked from now on. */
+void sql_until(struct sql *sql, int64_t until_ms);
 void sql_close(struct sql *sql);
 
 /*
