@@ -11,7 +11,7 @@ void tie_unpack(struct view *view, struct bytes value, struct tie *tie)
     tie->skips = NULL;
     if (!pair_decode(value, view->scratch, &tie->pair, 1)) {
         view_corrupt(view);
-        tie->pair = (struct pair){.spans = NULL};
+        tie->pair = (struct pair){.spans = tie->pair.inline_spans};
     }
     tie->listed = tie_rank(tie);
 }
