@@ -19,7 +19,7 @@ enum { ROUNDS_MAX = 4096, TRIES_MAX = 16 };
  * holds one for long does not hold up everybody else's calls behind it. */
 enum { LOCK_PART = 4, LOCK_LEAST_S = 1 };
 
-/* A commit that was sent is waited for, and looked up, for so long at least, however late it is. */
+/* A commit that was sent is waited for, looked up, and its calls answered, for so long at least, however late it is. */
 enum { COMMIT_LEAST_MS = 1000, LOOK_AGAIN_MS = 50 };
 
 /* ---- What operations need ------------------------------------------------------------------- */
@@ -293,10 +293,10 @@ static void put_batch(struct lane *lane)
                (unsigned long long)lane->batch, cluster->slot, lane->number);
 }
 
-static int64_t commit_until(const struct lane *lane)
+static int64_t least_from_now(int64_t until_ms)
 {
     int64_t least_ms = wait_now_ms() + COMMIT_LEAST_MS;
-    return lane->until_ms > least_ms ? lane->until_ms : least_ms;
+    return until_ms > least_ms ? until_ms : least_ms;
 }
 
 /* Writes and commits; the position that the batch's are counted from. */
@@ -308,7 +308,7 @@ static enum sql_outcome commit(struct lane *lane, uint64_t *position, bool *sent
         return desk->sheet.failed ? SQL_FULL : sql_run_text(desk->sql, "ROLLBACK");
     put_batch(lane);
     *sent = true;
-    sql_until(desk->sql, commit_until(lane));
+    sql_until(desk->sql, least_from_now(lane->until_ms));
     enum sql_outcome outcome = sql_send(desk->sql, &desk->text);
     while (!outcome && more) {
         if (sql_row(desk->sql))
@@ -356,7 +356,7 @@ static bool ask_lane(struct lane *lane, enum sql_outcome *outcome)
 {
     bool found;
     uint64_t batch;
-    if (!desk_connect(lane->cluster, &lane->desk, commit_until(lane)) ||
+    if (!desk_connect(lane->cluster, &lane->desk, least_from_now(lane->until_ms)) ||
         read_batch(lane, &found, &batch))
         return false;
     if (found && batch == lane->batch)
@@ -369,7 +369,7 @@ static bool ask_lane(struct lane *lane, enum sql_outcome *outcome)
 /* The connection was lost while the commit was under way. DONE, or AGAIN if nothing has happened. LOST: it cannot be found out. */
 static enum sql_outcome look_back(struct lane *lane)
 {
-    int64_t until_ms = commit_until(lane);
+    int64_t until_ms = least_from_now(lane->until_ms);
     enum sql_outcome outcome = SQL_LOST;
     bool known = false;
     desk_disconnect(&lane->desk);
@@ -488,10 +488,12 @@ static void hand_over(struct lane *lane, struct tidings_call **calls, size_t n)
 {
     bool closed;
     for (size_t i = 0; i < n; i++)
-        if (calls[i]->err)
+        if (calls[i]->err) {
             calls[i]->done(calls[i]);
-        else
+        } else {
+            calls[i]->until_ms = least_from_now(calls[i]->until_ms);
             queue_push(&lane->cluster->reads, calls[i], 0, &closed);
+        }
 }
 
 static void count(struct lane *lane, size_t n, enum sql_outcome outcome)
