@@ -53,13 +53,21 @@ void queue_close(struct queue *queue);
 bool call_is_late(const struct tidings_call *call);
 int64_t calls_until(struct tidings_call *const *calls, size_t n);
 
+/* A server's place among the others: its slot, and how often that was taken. */
+struct standing {
+    unsigned slot;
+    uint64_t fence;
+    bool off; /* its clock is: it makes no ids */
+};
+
 struct lane {
     struct cluster *cluster;
     unsigned number;
-    uint64_t batch;          /* how many it has tried to commit */
-    int64_t until_ms;        /* when the first of the batch's calls is given up */
-    unsigned lock_s;         /* how long the batch waits for a lock */
-    unsigned session_lock_s; /* and how long the connection does; 0: not known */
+    uint64_t batch;           /* how many it has tried to commit */
+    struct standing standing; /* of the server when the batch was begun */
+    int64_t until_ms;         /* when the first of the batch's calls is given up */
+    unsigned lock_s;          /* how long the batch waits for a lock */
+    unsigned session_lock_s;  /* and how long the connection does; 0: not known */
     pthread_t thread;
     struct queue queue;
     struct desk desk;
@@ -122,8 +130,8 @@ struct cluster {
     void *fault_ctx;
     struct ids ids;
     struct known known;
-    unsigned slot;
-    uint64_t fence;
+    _Atomic unsigned slot; /* changed under the lock of the lease */
+    _Atomic uint64_t fence;
     atomic_bool others;          /* run, or may: they want to hear of what is not kept */
     pthread_mutex_t lease_mutex; /* guards the lease and its connection */
     struct sql *lease_sql;
@@ -162,9 +170,11 @@ struct desk_view desk_view_of(struct cluster *cluster, struct desk *desk,
 
 /* Takes a slot that nobody has; its ids begin behind those of whoever had it. */
 enum tidings_err server_join(struct cluster *cluster, const char **message);
-/* Ids up to that moment and some time more may be made. CLOCK: not with this clock; UNREACHABLE: the slot is lost, or nobody can be
- * asked. */
-enum tidings_err server_extend(struct cluster *cluster, const struct moment *at);
+/* Ids up to that moment and some time more may be made, in this standing. A server whose slot was taken from it takes another. */
+enum sql_outcome server_extend(struct cluster *cluster, const struct moment *at,
+                               struct standing *standing);
+/* Nothing can be committed in that standing any more: whoever extends next looks why. */
+void server_is_fenced(struct cluster *cluster, const struct standing *standing);
 /* The same for now, and others see that it is here. */
 void server_beat(struct cluster *cluster);
 /* Whether it is the first of those that run: what one server is enough for is its business. Notes whether there are others. */

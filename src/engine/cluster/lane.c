@@ -151,7 +151,8 @@ static void take_stamp(struct lane *lane, struct stamp *stamp, int64_t now_ms, u
     stamp->moves = 1;
     stamp->id = ids_next(ids, now_ms, version);
     struct moment at = {.wall_ms = id_time_ms(version) + 1};
-    if (!stamp->id && !server_extend(lane->cluster, &at))
+    struct standing standing; /* if it is another one the batch will be fenced */
+    if (!stamp->id && !server_extend(lane->cluster, &at, &standing) && !standing.off)
         stamp->id = ids_next(ids, now_ms, version);
 }
 
@@ -283,14 +284,13 @@ static enum sql_outcome run_all(struct lane *lane, struct tidings_call **calls, 
  */
 static void put_batch(struct lane *lane)
 {
-    struct cluster *cluster = lane->cluster;
     lane->batch++;
     news_put_passing(lane);
     buf_printf(&lane->desk.text,
                "UPDATE lane SET batch=IF(fence=%llu AND batch<%llu,%llu,NULL) WHERE slot=%u AND "
                "lane=%u;COMMIT",
-               (unsigned long long)cluster->fence, (unsigned long long)lane->batch,
-               (unsigned long long)lane->batch, cluster->slot, lane->number);
+               (unsigned long long)lane->standing.fence, (unsigned long long)lane->batch,
+               (unsigned long long)lane->batch, lane->standing.slot, lane->number);
 }
 
 static int64_t least_from_now(int64_t until_ms)
@@ -330,7 +330,7 @@ static enum sql_outcome read_batch(struct lane *lane, bool *found, uint64_t *bat
     buf_clear(&desk->text);
     buf_printf(&desk->text,
                "SELECT batch FROM lane WHERE slot=%u AND lane=%u AND fence=%llu FOR UPDATE",
-               lane->cluster->slot, lane->number, (unsigned long long)lane->cluster->fence);
+               lane->standing.slot, lane->number, (unsigned long long)lane->standing.fence);
     if (!outcome)
         outcome = sql_send(desk->sql, &desk->text);
     *found = !outcome && sql_row(desk->sql);
@@ -344,7 +344,7 @@ static enum sql_outcome rule_out(struct lane *lane)
 {
     struct desk *desk = &lane->desk;
     buf_printf(&desk->text, "UPDATE lane SET batch=%llu WHERE slot=%u AND lane=%u;COMMIT",
-               (unsigned long long)++lane->batch, lane->cluster->slot, lane->number);
+               (unsigned long long)++lane->batch, lane->standing.slot, lane->number);
     enum sql_outcome outcome = sql_run(desk->sql, &desk->text);
     buf_clear(&desk->text);
     return outcome;
@@ -436,15 +436,16 @@ static enum sql_outcome try_batch(struct lane *lane, struct tidings_call **calls
     if (!desk_connect(lane->cluster, desk, lane->until_ms))
         return SQL_LOST;
     struct moment at = latest(lane, calls, n);
-    enum tidings_err err = server_extend(lane->cluster, &at);
-    if (err == TIDINGS_CLOCK)
+    enum sql_outcome outcome = server_extend(lane->cluster, &at, &lane->standing);
+    if (outcome)
+        return outcome;
+    if (lane->standing.off)
         return refuse_all(calls, n);
-    if (err)
-        return SQL_LOST;
     attempt->begun = true;
+    desk->slot = lane->standing.slot;
     desk->hold = plan_of(calls[0]->op).hold;
     desk->news.lost = false;
-    enum sql_outcome outcome = run_all(lane, calls, n);
+    outcome = run_all(lane, calls, n);
     if (!outcome)
         outcome = commit(lane, &position, &attempt->sent);
     if (outcome == SQL_LOST && attempt->sent) {
@@ -453,7 +454,10 @@ static enum sql_outcome try_batch(struct lane *lane, struct tidings_call **calls
     }
     if (!outcome)
         tell(lane, position);
-    if (outcome == SQL_LOST)
+    if (outcome == SQL_FENCED)
+        server_is_fenced(lane->cluster, &lane->standing);
+    /* One that takes no changes may not be the one any more that does. */
+    if (outcome == SQL_LOST || outcome == SQL_READ_ONLY)
         desk_disconnect(desk);
     else if (outcome)
         sql_run_text(desk->sql, "ROLLBACK");

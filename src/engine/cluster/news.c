@@ -49,7 +49,7 @@ void news_put_passing(struct lane *lane)
     buf_printf(&lane->desk.text,
                "INSERT INTO passing_news (slot, lane, fence, batch, told_at, events) VALUES "
                "(%u,%u,%llu,%llu,NOW(3),",
-               lane->cluster->slot, lane->number, (unsigned long long)lane->cluster->fence,
+               lane->standing.slot, lane->number, (unsigned long long)lane->standing.fence,
                (unsigned long long)lane->batch);
     sql_put_bytes(&lane->desk.text, (struct bytes){bytes, lost ? 0 : n});
     buf_literal(&lane->desk.text, ");");

@@ -164,6 +164,7 @@ enum tidings_err cluster_reheat(struct cluster *cluster, bool as_stored)
     if (!desk_connect(cluster, desk, 0))
         return TIDINGS_UNREACHABLE;
     desk->hold = HOLD_SHARED;
+    desk->slot = cluster->slot;
     enum sql_outcome outcome = as_stored ? adopt(cluster) : SQL_DONE;
     while (!done && (!outcome || outcome == SQL_AGAIN || outcome == SQL_LOCKED))
         outcome = do_piece(cluster, &done);

@@ -8,17 +8,21 @@
  */
 #include <stdlib.h>
 
+#include "base/wait.h"
 #include "domain/ids.h"
 #include "engine/cluster/cluster.h"
 
-enum { LEASE_MS = 10000, SILENT_S = 10 };
+/* Lanes wait while the lease is renewed, for so long at most. */
+enum { LEASE_MS = 10000, SILENT_S = 10, RENEW_MS = 3000 };
 
-static struct sql *connection(struct cluster *cluster)
+static struct sql *connection(struct cluster *cluster, int64_t until_ms)
 {
     char why[512];
     if (!cluster->lease_sql)
         cluster->lease_sql =
-            sql_open(&cluster->url, cluster->password, SQL_SILENT_MS, 0, why, sizeof why);
+            sql_open(&cluster->url, cluster->password, SQL_SILENT_MS, until_ms, why, sizeof why);
+    if (cluster->lease_sql)
+        sql_until(cluster->lease_sql, until_ms);
     return cluster->lease_sql;
 }
 
@@ -213,31 +217,41 @@ static bool is_off(struct cluster *cluster)
 
 /* ---- Joining -------------------------------------------------------------------------------- */
 
-enum tidings_err server_join(struct cluster *cluster, const char **message)
+/* *ours is false if all slots are taken. */
+static enum sql_outcome take_slot(struct cluster *cluster, bool *ours)
 {
     enum sql_outcome outcome = SQL_DONE;
-    bool ours = false;
     uint64_t until = 0;
-    if (!connection(cluster)) {
+    unsigned slot = 0;
+    *ours = false;
+    while (!outcome && !*ours && slot < ID_SLOTS)
+        outcome = claim(cluster, slot++, ours);
+    if (outcome || !*ours)
+        return outcome;
+    cluster->slot = slot - 1;
+    outcome = read_slot(cluster, &until);
+    if (!outcome)
+        outcome = fence_lanes(cluster);
+    if (!outcome)
+        ids_begin(&cluster->ids, cluster->slot, until);
+    cluster->lease_until_ms = 0;
+    return outcome;
+}
+
+enum tidings_err server_join(struct cluster *cluster, const char **message)
+{
+    bool ours;
+    if (!connection(cluster, 0)) {
         *message = "the database cannot be reached";
         return TIDINGS_UNREACHABLE;
     }
-    for (cluster->slot = 0; !outcome && !ours && cluster->slot < ID_SLOTS; cluster->slot++)
-        outcome = claim(cluster, cluster->slot, &ours);
-    cluster->slot--;
-    if (!outcome && ours)
-        outcome = read_slot(cluster, &until);
-    if (!outcome && ours)
-        outcome = fence_lanes(cluster);
+    enum sql_outcome outcome = take_slot(cluster, &ours);
     if (!outcome && ours)
         outcome = resume_time(cluster);
-    if (outcome || !ours) {
-        *message = outcome ? "the database refused a statement" : "16 servers are running already";
-        return outcome ? sql_err(outcome) : TIDINGS_BUSY;
-    }
-    ids_begin(&cluster->ids, cluster->slot, until);
-    cluster->lease_until_ms = 0;
-    return TIDINGS_OK;
+    if (!outcome && ours)
+        return TIDINGS_OK;
+    *message = outcome ? "the database refused a statement" : "16 servers are running already";
+    return outcome ? sql_err(outcome) : TIDINGS_BUSY;
 }
 
 /* ---- Keeping it ----------------------------------------------------------------------------- */
@@ -304,16 +318,34 @@ static enum sql_outcome renew(struct cluster *cluster, const struct moment *at, 
     return SQL_DONE;
 }
 
-static enum tidings_err keep(struct cluster *cluster, const struct moment *at)
+/* Another server has the slot, since this one was silent for too long. It may have made ids up to the lease's end in it, and goes
+ * on behind these in another. */
+static enum sql_outcome join_again(struct cluster *cluster, const struct moment *at)
 {
+    bool ours = false, kept = false;
+    enum sql_outcome outcome = sql_run_text(cluster->lease_sql, "ROLLBACK");
+    if (!outcome)
+        outcome = take_slot(cluster, &ours);
+    if (!outcome && !ours)
+        return SQL_READ_ONLY; /* 16 others run: nothing can be written here */
+    return outcome ? outcome : renew(cluster, at, &kept);
+}
+
+static enum sql_outcome keep(struct cluster *cluster, const struct moment *at)
+{
+    int64_t until_ms = wait_now_ms() + RENEW_MS;
+    enum sql_outcome outcome = SQL_LOST;
     bool kept = false;
-    if (!connection(cluster))
-        return TIDINGS_UNREACHABLE;
-    enum sql_outcome outcome = renew(cluster, at, &kept);
-    if (!outcome && kept)
-        return TIDINGS_OK;
-    lose(cluster);
-    return TIDINGS_UNREACHABLE;
+    for (int i = 0; i < 2 && outcome == SQL_LOST; i++) { /* the connection may be a dead one */
+        if (!connection(cluster, until_ms))
+            return SQL_LOST;
+        outcome = renew(cluster, at, &kept);
+        if (!outcome && !kept)
+            outcome = join_again(cluster, at);
+        if (outcome)
+            lose(cluster);
+    }
+    return outcome;
 }
 
 static bool is_due(struct cluster *cluster, int64_t time_ms)
@@ -322,18 +354,27 @@ static bool is_due(struct cluster *cluster, int64_t time_ms)
            llabs(moved_ms(cluster)) > CLOCKS_APART_MS;
 }
 
-enum tidings_err server_extend(struct cluster *cluster, const struct moment *at)
+enum sql_outcome server_extend(struct cluster *cluster, const struct moment *at,
+                               struct standing *standing)
 {
     struct moment until = *at;
-    enum tidings_err err = TIDINGS_OK;
+    enum sql_outcome outcome = SQL_DONE;
     until.wall_ms = later(at->wall_ms, ids_last_ms(&cluster->ids));
     pthread_mutex_lock(&cluster->lease_mutex);
     if (is_due(cluster, until.wall_ms))
-        err = keep(cluster, &until);
-    if (!err && is_off(cluster))
-        err = TIDINGS_CLOCK;
+        outcome = keep(cluster, &until);
+    if (!outcome)
+        *standing = (struct standing){cluster->slot, cluster->fence, is_off(cluster)};
     pthread_mutex_unlock(&cluster->lease_mutex);
-    return err;
+    return outcome;
+}
+
+void server_is_fenced(struct cluster *cluster, const struct standing *standing)
+{
+    pthread_mutex_lock(&cluster->lease_mutex);
+    if (cluster->slot == standing->slot && cluster->fence == standing->fence)
+        cluster->lease_until_ms = 0;
+    pthread_mutex_unlock(&cluster->lease_mutex);
 }
 
 void server_beat(struct cluster *cluster)
@@ -354,7 +395,7 @@ bool server_is_first(struct cluster *cluster)
                "SELECT MIN(slot), COUNT(*) FROM server WHERE seen_at > NOW(3) - INTERVAL %d SECOND",
                SILENT_S);
     pthread_mutex_lock(&cluster->lease_mutex);
-    if (connection(cluster)) {
+    if (connection(cluster, wait_now_ms() + RENEW_MS)) {
         enum sql_outcome outcome = sql_send(cluster->lease_sql, &text);
         if (outcome) {
             lose(cluster);
@@ -375,6 +416,7 @@ void server_leave(struct cluster *cluster)
     bool changed;
     if (!cluster->lease_sql)
         return;
+    sql_until(cluster->lease_sql, wait_now_ms() + RENEW_MS);
     buf_init(&text, 1 << 12);
     buf_printf(&text,
                "UPDATE server SET until_id=%llu, seen_at='1970-01-01' WHERE slot=%u AND fence=%llu",

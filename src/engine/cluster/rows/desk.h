@@ -59,6 +59,7 @@ struct desk {
     struct question *questions;
     bool reads;         /* one snapshot, nothing is changed */
     int64_t longest_ms; /* the server itself gives up a statement that takes longer; 0: none */
+    unsigned slot;      /* changing: whose events these are */
     enum hold hold;     /* changing */
 
     /* Of a batch that changes. Positions are counted from the one that the commit finds. */

@@ -12,8 +12,10 @@ void ids_init(struct ids *ids)
 
 void ids_begin(struct ids *ids, unsigned slot, uint64_t last)
 {
+    pthread_mutex_lock(&ids->mutex);
     ids->slot = slot;
-    ids->last = ids->until = last;
+    ids->last = ids->until = last > ids->last ? last : ids->last;
+    pthread_mutex_unlock(&ids->mutex);
 }
 
 void ids_release(struct ids *ids)

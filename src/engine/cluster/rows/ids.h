@@ -21,7 +21,7 @@ struct ids {
 
 /* Makes no ids until a slot is known. */
 void ids_init(struct ids *ids);
-/* Those up to `last` may have been made. */
+/* Those up to `last` may have been made, by whoever had the slot; another one may be begun later. */
 void ids_begin(struct ids *ids, unsigned slot, uint64_t last);
 void ids_release(struct ids *ids);
 

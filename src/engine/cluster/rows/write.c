@@ -174,7 +174,7 @@ static void put_events(struct desk *desk)
                    (long long)event->happened_at, (unsigned long long)event->actor_user_id,
                    (unsigned long long)event->target_id, (unsigned long long)event->author_id,
                    (long long)event->delta, (unsigned long long)event->post_id,
-                   (unsigned)event->reaction, desk->ids->slot);
+                   (unsigned)event->reaction, desk->slot);
     }
     buf_char(text, ';');
 }
