@@ -52,9 +52,11 @@ static void put_session(struct desk *desk)
                    (long long)desk->longest_ms);
 }
 
+/* Of the last connection that the thread could not have. */
+static _Thread_local char why[512];
+
 bool desk_connect(struct cluster *cluster, struct desk *desk, int64_t until_ms)
 {
-    char why[512];
     if (desk->sql) {
         sql_until(desk->sql, until_ms);
         return true;
@@ -66,9 +68,17 @@ bool desk_connect(struct cluster *cluster, struct desk *desk, int64_t until_ms)
     put_session(desk);
     bool fine = !sql_run(desk->sql, &desk->text);
     buf_clear(&desk->text);
-    if (!fine)
+    if (!fine) {
+        snprintf(why, sizeof why, "%s", sql_message(desk->sql));
         desk_disconnect(desk);
+    }
     return fine;
+}
+
+static enum tidings_err unreachable(const char **message)
+{
+    *message = why;
+    return TIDINGS_UNREACHABLE;
 }
 
 void desk_disconnect(struct desk *desk)
@@ -127,18 +137,30 @@ struct desk_view desk_view_of(struct cluster *cluster, struct desk *desk,
 
 /* ---- Operations ----------------------------------------------------------------------------- */
 
+static void count_refused(struct cluster *cluster)
+{
+    pthread_mutex_lock(&cluster->stats_mutex);
+    cluster->stats.refused_busy++;
+    pthread_mutex_unlock(&cluster->stats_mutex);
+}
+
 static void cluster_submit(struct engine *engine, struct tidings_call *call)
 {
     struct cluster *cluster = (struct cluster *)engine;
     struct queue *queue = &cluster->reads;
-    bool closed;
-    if (op_writes(call->op->kind))
+    size_t most = cluster->settings.queue_max;
+    bool closed = false, full = false;
+    if (op_writes(call->op->kind)) {
         queue = &cluster->lanes[call->op->user_id % LANES].queue;
+        full = queue_waiting(&cluster->reads) >= most; /* it will have to be answered there */
+    }
     call->until_ms = wait_now_ms() + (int64_t)cluster->settings.deadline_ms;
-    if (queue_push(queue, call, cluster->settings.queue_max, &closed))
+    if (!full && queue_push(queue, call, most, &closed))
         return;
     call->err = closed ? TIDINGS_CLOSED : TIDINGS_BUSY;
     call->answer->retry_after_ms = closed ? 0 : BUSY_RETRY_MS;
+    if (!closed && queue != &cluster->reads)
+        count_refused(cluster);
     call->done(call);
 }
 
@@ -159,12 +181,8 @@ static void cluster_stats(struct engine *engine, struct tidings_stats *stats)
     clock_stats(&cluster->clock, stats);
     stats->clock_off_ms = server_off_ms(cluster);
     stats->clock_stopped |= llabs(stats->clock_off_ms) > CLOCKS_APART_MS;
-    for (unsigned i = 0; i < cluster->n_lanes; i++) {
-        struct queue *queue = &cluster->lanes[i].queue;
-        pthread_mutex_lock(&queue->mutex);
-        stats->waiting += queue->waiting;
-        pthread_mutex_unlock(&queue->mutex);
-    }
+    for (unsigned i = 0; i < cluster->n_lanes; i++)
+        stats->waiting += queue_waiting(&cluster->lanes[i].queue);
 }
 
 static enum tidings_err cluster_secret(struct engine *engine, uint8_t secret[TIDINGS_SECRET_BYTES])
@@ -231,19 +249,19 @@ static const struct engine_vtable cluster_vtable = {
     .close = cluster_close,
 };
 
-static enum tidings_err start_threads(struct cluster *cluster)
+static enum tidings_err start_threads(struct cluster *cluster, const char **message)
 {
     for (; cluster->n_lanes < LANES; cluster->n_lanes++) {
         struct lane *lane = &cluster->lanes[cluster->n_lanes];
         if (!desk_connect(cluster, &lane->desk, 0))
-            return TIDINGS_UNREACHABLE;
+            return unreachable(message);
         if (pthread_create(&lane->thread, NULL, lane_main, lane))
             return TIDINGS_NO_MEMORY;
     }
     for (; cluster->n_readers < READERS; cluster->n_readers++) {
         struct reader *reader = &cluster->readers[cluster->n_readers];
         if (!desk_connect(cluster, &reader->desk, 0))
-            return TIDINGS_UNREACHABLE;
+            return unreachable(message);
         if (pthread_create(&reader->thread, NULL, reader_main, reader))
             return TIDINGS_NO_MEMORY;
     }
@@ -272,10 +290,8 @@ static enum tidings_err check_tables(struct cluster *cluster, const char **messa
 {
     bool fits, newer;
     struct desk *desk = &cluster->readers[0].desk;
-    if (!desk_connect(cluster, desk, 0)) {
-        *message = "the database cannot be reached";
-        return TIDINGS_UNREACHABLE;
-    }
+    if (!desk_connect(cluster, desk, 0))
+        return unreachable(message);
     enum sql_outcome outcome = schema_check(desk->sql, &fits, &newer);
     if (outcome == SQL_DONE && fits)
         return read_secret(cluster, message);
@@ -340,7 +356,7 @@ enum tidings_err engine_cluster_open(const struct tidings_options *options, stru
     if (!err)
         err = cluster_reheat(cluster, options->as_stored);
     if (!err)
-        err = start_threads(cluster);
+        err = start_threads(cluster, message);
     if (!err)
         err = news_start(cluster);
     if (!err)
@@ -372,17 +388,14 @@ enum tidings_err engine_cluster_init(const struct tidings_options *options,
                                      void (*said)(void *ctx, const char *line), void *ctx,
                                      const char **message)
 {
-    static _Thread_local char why[512];
     struct sql_url url, server;
     if (!sql_url_parse(options->mysql, &url, message))
         return TIDINGS_INVALID;
     server = url;
     *server.database = '\0';
     struct sql *sql = sql_open(&server, options->mysql_password, SQL_SILENT_MS, 0, why, sizeof why);
-    if (!sql) {
-        *message = why;
-        return TIDINGS_UNREACHABLE;
-    }
+    if (!sql)
+        return unreachable(message);
     enum sql_outcome outcome = make_database(sql, url.database);
     if (!outcome)
         outcome = schema_upgrade(sql, said, ctx);

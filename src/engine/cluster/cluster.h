@@ -48,6 +48,7 @@ bool queue_push(struct queue *queue, struct tidings_call *call, size_t most, boo
 /* Waits for calls and takes the first ones, `most` at most; how many; 0: it is closed and empty. */
 size_t queue_take(struct queue *queue, struct tidings_call **calls, size_t most);
 void queue_close(struct queue *queue);
+size_t queue_waiting(struct queue *queue);
 
 /* Whether its time is over; and the time at which that of the first of them is. */
 bool call_is_late(const struct tidings_call *call);

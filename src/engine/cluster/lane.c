@@ -548,11 +548,12 @@ static void run_batch(struct lane *lane, struct tidings_call **calls, size_t n, 
         return;
     }
     count(lane, n, outcome);
-    if (outcome)
-        complete(calls, n,
-                 attempt.sent && outcome == SQL_LOST ? TIDINGS_UNCERTAIN : sql_err(outcome));
-    else
+    if (!outcome)
         hand_over(lane, calls, n);
+    else if (outcome == SQL_LOST && attempt.sent)
+        complete(calls, n, TIDINGS_UNCERTAIN);
+    else
+        complete(calls, drop_late(calls, n), sql_err(outcome));
 }
 
 static bool go_together(const struct tidings_op *a, const struct tidings_op *b)

@@ -60,6 +60,14 @@ void queue_close(struct queue *queue)
     pthread_mutex_unlock(&queue->mutex);
 }
 
+size_t queue_waiting(struct queue *queue)
+{
+    pthread_mutex_lock(&queue->mutex);
+    size_t waiting = queue->waiting;
+    pthread_mutex_unlock(&queue->mutex);
+    return waiting;
+}
+
 bool call_is_late(const struct tidings_call *call)
 {
     return wait_now_ms() >= call->until_ms;
