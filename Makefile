@@ -24,7 +24,7 @@ BUILD := build$(if $(SAN),-$(SAN))
 # The sanitizers need clang's interceptors to be the program's first library.
 OPTIONS := $(if $(SAN),-Db_sanitize=$(SAN) -Db_lundef=false)
 
-.PHONY: help setup tools everything build run test lint fmt model cluster-tests moments crash powerloss faults fuzz soak clients bench bench-streams screenshots deb test-deb clean
+.PHONY: help setup tools everything build run cluster test lint fmt model cluster-tests moments crash powerloss faults fuzz soak clients bench bench-streams screenshots deb test-deb clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -58,6 +58,12 @@ run: $(BUILD)/build.ninja
 	@echo "building the server and its console (no tests); it starts when that is done"
 	@ninja -C $(BUILD) tidings
 	@$(BUILD)/tidings serve --dev
+
+## make cluster  a throw-away MariaDB and three servers on it with the demo community, on free ports; Ctrl-C ends them
+cluster: $(BUILD)/build.ninja
+	@scripts/setup cluster
+	@ninja -C $(BUILD) tidings
+	@tests/support/with-mariadb scripts/cluster $(BUILD)/tidings
 
 ## make test    everything that must pass; SAN=address|undefined|thread for a sanitizer
 test: everything

@@ -1,0 +1,5 @@
+"""The cluster as a whole. What runs the program is shared with the tests over HTTP."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "http"))

@@ -1,0 +1,72 @@
+"""What `make cluster` starts: three servers that answer alike; Ctrl-C leaves nothing behind."""
+import json
+import os
+import re
+import signal
+import subprocess
+import urllib.request
+from pathlib import Path
+
+from support.server import BIN, PATIENCE_S, clean_environment, wait_until
+
+ROOT = Path(__file__).resolve().parents[2]
+START_S = 180
+
+
+def descendants(pid):
+    """Pids of all that a process has started, theirs too."""
+    found = []
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, children.read_text().split()):
+            found += [child, *descendants(child)]
+    return found
+
+
+def runs(pid):
+    """A zombie does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+class Cluster:
+    def __init__(self, tmp_path):
+        self.out = tmp_path / "out"
+        with open(self.out, "wb") as out:
+            self.process = subprocess.Popen([ROOT / "tests/support/with-mariadb", ROOT / "scripts/cluster", BIN],
+                                            env=clean_environment(TMPDIR=os.fspath(tmp_path)), stdin=subprocess.DEVNULL,
+                                            stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
+        wait_until(lambda: "Ctrl-C" in self.out.read_text() or self.process.poll() is not None, "the words of welcome", START_S)
+        said = self.out.read_text()
+        assert self.process.poll() is None, said
+        self.ports = re.findall(r"http://127\.0\.0\.1:(\d+)/#dev=", said)
+        self.token = re.search(r"TOKEN=(\S+)", said).group(1)
+
+    def ask(self, port, method, path):
+        request = urllib.request.Request(f"http://127.0.0.1:{port}/v1{path}", method=method,
+                                         headers={"Authorization": "Bearer " + self.token})
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
+            return json.loads(answer.read())
+
+    def interrupt(self):
+        """As a terminal does: everybody in the foreground is told."""
+        os.killpg(self.process.pid, signal.SIGINT)
+        return self.process.wait(START_S)
+
+
+def test_three_servers_answer_alike_and_nothing_is_left_of_them(tmp_path):
+    cluster = Cluster(tmp_path)
+    started = descendants(cluster.process.pid)
+    try:
+        assert len(set(cluster.ports)) == 3 and len(started) >= 5, "a database, three servers and who started them"
+        unread = [cluster.ask(port, "GET", "/inbox/badge")["total"] for port in cluster.ports]
+        assert len(set(unread)) == 1 and unread[0] > 0
+        post = cluster.ask(cluster.ports[0], "GET", "/inbox?filter=unread&limit=1")["items"][0]["post_id"]
+        cluster.ask(cluster.ports[1], "POST", f"/posts/{post}/open")
+        assert [cluster.ask(port, "GET", "/inbox/badge")["total"] for port in cluster.ports] == [unread[0] - 1] * 3
+    finally:
+        code = cluster.interrupt()
+    assert code == 0, cluster.out.read_text()[-4000:]
+    assert not [pid for pid in started if runs(pid)]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
