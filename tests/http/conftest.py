@@ -1,5 +1,6 @@
 """Black-box tests of the program. Most share one server and take users of their own; what needs
-other settings, stops or counts takes a server of its own from `make_server`."""
+other settings, stops or counts takes a server of its own from `make_server`. With TIDINGS_TEST_SERVERS the shared one is so
+many on one database; what is only in the memory of one is asked of `one_server`."""
 import os
 import resource
 import sys
@@ -8,8 +9,10 @@ import pytest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+from support import engines  # noqa: E402
 from support.contract import contract  # noqa: E402
 from support.server import Server  # noqa: E402
+from support.servers import COUNT, Servers  # noqa: E402
 
 
 # What is about several servers on one database.
@@ -27,6 +30,7 @@ def pytest_configure():
 
 
 def pytest_collection_modifyitems(config, items):
+    engines.mark(items)
     if config.getoption("--long"):
         return
     long = [item for item in items if item.get_closest_marker("long")]
@@ -51,9 +55,11 @@ def measure(request):
 
 @pytest.fixture(scope="session")
 def shared_server():
-    made = Server(settings={"follow_burst": 10000, "react_burst": 100000, "comment_burst": 10000}).start()
+    made = Servers(COUNT, settings={"follow_burst": 10000, "react_burst": 100000, "comment_burst": 10000}).start()
     yield made
     made.close()
+    if engines.is_cluster():
+        made.first.verify()
 
 
 @pytest.fixture
@@ -63,6 +69,14 @@ def server(shared_server):
     for actor in shared_server.actors:
         actor.close()
     shared_server.actors.clear()
+
+
+@pytest.fixture
+def one_server(server):
+    """The same one for every request: for what a server has in its memory alone."""
+    yield server.first
+    server.first.close_actors()
+    server.first.actors.clear()
 
 
 @pytest.fixture

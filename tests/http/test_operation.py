@@ -362,7 +362,6 @@ def test_sigterm_under_load_answers_everything_it_accepted(make_server):
         actor.close()
     server.start()
     for actor in actors:
-        actor.client.port = server.port
         rows = actor.rows(f"/users/{actor.id}/posts", 100)
         assert sorted(row["post_id"] for row in rows) == acknowledged[actor.id], "nothing lost, nothing unasked for"
     assert len(logged) == sum(map(len, acknowledged.values()))
@@ -380,7 +379,6 @@ def test_pipelined_requests_are_answered_although_a_stop_comes(make_server):
     assert server.wait() == 0
     good = [answer for answer in answers if answer.status == 201]
     server.start()
-    ann.client.port = server.port
     assert ann.get("/relation/counter")["posts"] == len(good)
 
 

@@ -39,17 +39,21 @@ class Answer:
 
 
 class Client:
-    """One connection, kept alive. For one thread."""
+    """One connection, kept alive; of several servers one to each, in turn. For one thread."""
 
     def __init__(self, server):
-        self.port = server.port
-        self.connection = None
+        self.server = server
+        self.connections = {}
+
+    def connection(self):
+        port = self.server.port
+        if port not in self.connections:
+            self.connections[port] = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+        return self.connections[port]
 
     def request(self, method, path, body=None, headers=()):
         """The answer to a request that the server must answer. `headers` may repeat names."""
-        if self.connection is None:
-            self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
-        connection = self.connection
+        connection = self.connection()
         headers = list(headers.items() if isinstance(headers, dict) else headers)
         connection.putrequest(method, path, skip_accept_encoding=True)
         for name, value in headers:
@@ -65,14 +69,14 @@ class Client:
         response = connection.getresponse()
         answer = Answer(response.status, response.getheaders(), response.read())
         if response.will_close:
-            self.close()
+            connection.close()
         contract.check(method, path, answer.unpacked())
         return answer
 
     def close(self):
-        if self.connection:
-            self.connection.close()
-        self.connection = None
+        for connection in self.connections.values():
+            connection.close()
+        self.connections.clear()
 
     def __enter__(self):
         return self

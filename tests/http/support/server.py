@@ -61,9 +61,45 @@ def make_tables(place):
         assert done.returncode == 0, done.stderr
 
 
-class Server:
+class Spoken:
+    """What one can talk to: it has a port and a secret."""
+
+    def __init__(self):
+        self.actors = []
+
+    def actor(self, *args, **more):
+        made = Actor(self, *args, **more)
+        self.actors.append(made)
+        return made
+
+    def user(self, user_id=None):
+        return self.actor(user_id)
+
+    def users(self, n):
+        return [self.actor() for _ in range(n)]
+
+    def service(self, acting_for=None):
+        return self.actor(role="service", acting_for=acting_for)
+
+    def admin(self):
+        return self.actor(role="admin")
+
+    def client(self):
+        return Client(self)
+
+    def close_actors(self):
+        for actor in self.actors:
+            actor.close()
+
+    def log_lines(self):
+        """Every line of the log as an object; each must be one."""
+        return [json.loads(line) for line in self.log_text().splitlines()]
+
+
+class Server(Spoken):
     def __init__(self, data=None, secret=SECRET, settings=None, arguments=(), environment=None, listen="127.0.0.1:0",
                  wrapper=()):
+        super().__init__()
         self.secret = secret
         self.own_directory = data is None
         self.data = data or tempfile.mkdtemp(prefix="tidings-test-")
@@ -75,7 +111,6 @@ class Server:
         self.wrapper = list(wrapper)  # a command that runs the program, in its own place
         self.process = None
         self.log_file = None
-        self.actors = []
 
     # ---- Starting and stopping ----
 
@@ -117,8 +152,7 @@ class Server:
 
     def close(self):
         """After a test, however it ended."""
-        for actor in self.actors:
-            actor.close()
+        self.close_actors()
         try:
             if self.process and self.process.poll() is None:
                 self.stop()
@@ -133,8 +167,7 @@ class Server:
                 os.unlink(self.log_file.name)
 
     def restart(self, how=signal.SIGTERM, between=None):
-        for actor in self.actors:
-            actor.close()
+        self.close_actors()
         if how == signal.SIGKILL:
             self.kill()
         else:
@@ -145,8 +178,6 @@ class Server:
         self.start()
         old.close()
         os.unlink(old.name)
-        for actor in self.actors:
-            actor.client.port = self.port
         return self
 
     # ---- The log ----
@@ -155,10 +186,6 @@ class Server:
         with open(self.log_file.name, encoding="utf-8", errors="strict") as file:
             return file.read()
 
-    def log_lines(self):
-        """Every line of the log as an object; each must be one."""
-        return [json.loads(line) for line in self.log_text().splitlines()]
-
     def check_log(self):
         for line in self.log_text().splitlines():
             try:
@@ -166,27 +193,7 @@ class Server:
             except ValueError:
                 raise AssertionError("not a line of log: " + self.log_text()[-6000:]) from None
 
-    # ---- Talking to it ----
-
-    def actor(self, *args, **more):
-        made = Actor(self, *args, **more)
-        self.actors.append(made)
-        return made
-
-    def user(self, user_id=None):
-        return self.actor(user_id)
-
-    def users(self, n):
-        return [self.actor() for _ in range(n)]
-
-    def service(self, acting_for=None):
-        return self.actor(role="service", acting_for=acting_for)
-
-    def admin(self):
-        return self.actor(role="admin")
-
-    def client(self):
-        return Client(self)
+    # ---- The process and its data ----
 
     def rss_bytes(self):
         with open(f"/proc/{self.process.pid}/statm", encoding="ascii") as file:

@@ -1,0 +1,46 @@
+"""Several servers on one database, in place of one: every request goes to the next of them, and so does every stream."""
+import itertools
+import os
+
+from .server import Server, Spoken
+
+# How many the tests' shared server is; more than one only on the cluster engine.
+COUNT = int(os.environ.get("TIDINGS_TEST_SERVERS", "1"))
+
+
+class Servers(Spoken):
+    """What is asked of a process is asked of the first; the log is all of theirs."""
+
+    def __init__(self, count, **how):
+        super().__init__()
+        self.first = Server(**how)
+        self.members = [self.first, *(Server(data=self.first.data, **how) for _ in range(count - 1))]
+        self.secret, self.data = self.first.secret, self.first.data
+        self.ports = None
+
+    def start(self):
+        for one in self.members:
+            one.start()
+        self.ports = itertools.cycle([one.port for one in self.members])
+        return self
+
+    @property
+    def port(self):
+        """Another one each time."""
+        return next(self.ports)
+
+    @property
+    def process(self):
+        return self.first.process
+
+    def rss_bytes(self):
+        return self.first.rss_bytes()
+
+    def log_text(self):
+        return "".join(one.log_text() for one in self.members)
+
+    def close(self):
+        """The first one last: the directory is its own."""
+        self.close_actors()
+        for one in reversed(self.members):
+            one.close()
