@@ -1136,6 +1136,56 @@ struct tidings_stats {
 /* Thread-safe, and cheap. */
 TIDINGS_API void tidings_stats(struct tidings *engine, struct tidings_stats *stats);
 
+/* ---- Looking at a cluster ------------------------------------------------------------------- */
+
+enum { TIDINGS_CLUSTER_SERVERS_MAX = 16, TIDINGS_CLUSTER_LANES_MAX = 16 };
+
+/* A server that uses the database, or has not said that it stopped. */
+struct tidings_cluster_server {
+    unsigned slot;       /* its place: ids carry it */
+    int64_t seen_ms_ago; /* when it last said that it is there */
+    bool is_running;     /* that is not long ago; otherwise another may take its place */
+    bool is_this;        /* the one that was asked */
+};
+
+/* How a cluster is doing. */
+struct tidings_cluster {
+    bool reachable;          /* the database has answered lately */
+    char version[64];        /* of the database's server; "": it has never answered */
+    uint64_t round_trip_us;  /* of the last answer */
+    int64_t answered_ms_ago; /* and when it came; -1: never */
+    unsigned tables;         /* version of the tables */
+    size_t n_servers;
+    struct tidings_cluster_server servers[TIDINGS_CLUSTER_SERVERS_MAX];
+    uint64_t position; /* of the newest event or post */
+    /* What follows is of the server that was asked. */
+    uint64_t told; /* those who watch it have heard of what is up to this position */
+    int64_t
+        lag_ms; /* for how long it has known of something that it has not told them; 0: of nothing */
+    size_t n_lanes;
+    uint64_t lanes_waiting[TIDINGS_CLUSTER_LANES_MAX]; /* changes, by lane */
+    uint64_t reads_waiting;                            /* answers */
+};
+
+/* Of an open engine: what the database told last, which is asked again and again. Thread-safe, and cheap. UNSUPPORTED on the
+ * local engine. */
+TIDINGS_API enum tidings_err tidings_cluster_status(struct tidings *engine,
+                                                    struct tidings_cluster *status);
+
+/* Of a database, without becoming one of its servers: what only a server knows is 0. Of the options `mysql` and
+ * `mysql_password` are looked at. On failure *message is as with tidings_open. */
+TIDINGS_API enum tidings_err tidings_cluster_look(const struct tidings_options *options,
+                                                  struct tidings_cluster *status,
+                                                  const char **message);
+
+enum tidings_subject { TIDINGS_SUBJECT_USER, TIDINGS_SUBJECT_AUTHOR, TIDINGS_SUBJECT_POST };
+
+/* Prints every row about somebody or something, as it was at one moment: columns by name, packed ones also taken apart.
+ * NOT_FOUND: there is none. Options and message as above. */
+TIDINGS_API enum tidings_err tidings_cluster_show(const struct tidings_options *options,
+                                                  enum tidings_subject subject, uint64_t id,
+                                                  FILE *to, const char **message);
+
 /* What verify found. */
 struct tidings_verify {
     bool repair; /* in: mend what can be recomputed */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/cluster.h"
 #include "api/internal.h"
 
 /* Statuses that a route can answer with; the last stands for any other. */
@@ -71,15 +72,15 @@ void metrics_count_token(struct metrics *metrics, unsigned reason)
 
 /* ---- The page ------------------------------------------------------------------------------- */
 
-static void head(struct buf *to, const char *name, const char *type, const char *help)
+void metrics_head(struct buf *to, const char *name, const char *type, const char *help)
 {
     buf_printf(to, "# HELP tidings_%s %s\n# TYPE tidings_%s %s\n", name, help, name, type);
 }
 
-static void single(struct buf *to, const char *name, const char *type, const char *help,
-                   uint64_t value)
+void metrics_single(struct buf *to, const char *name, const char *type, const char *help,
+                    uint64_t value)
 {
-    head(to, name, type, help);
+    metrics_head(to, name, type, help);
     buf_printf(to, "tidings_%s %" PRIu64 "\n", name, value);
 }
 
@@ -125,7 +126,7 @@ void metrics_sum(struct api *api, struct metrics_sums *sums)
 
 static void print_requests(struct api *api, struct buf *to)
 {
-    head(to, "requests_total", "counter", "Requests answered, by operation and status.");
+    metrics_head(to, "requests_total", "counter", "Requests answered, by operation and status.");
     for (size_t r = 0; r <= n_routes; r++)
         for (size_t i = 0; i < N_STATUSES; i++) {
             uint64_t n =
@@ -146,7 +147,7 @@ static void print_requests(struct api *api, struct buf *to)
 static void print_times(struct api *api, struct buf *to)
 {
     static const char name[] = "request_seconds";
-    head(to, name, "histogram", "Time from the whole request to its answer, by operation.");
+    metrics_head(to, name, "histogram", "Time from the whole request to its answer, by operation.");
     for (size_t r = 0; r <= n_routes; r++) {
         uint64_t n = 0;
         const char *label = route_label(r);
@@ -168,7 +169,7 @@ static void print_times(struct api *api, struct buf *to)
 
 static void print_tokens(struct api *api, struct buf *to)
 {
-    head(to, "tokens_refused_total", "counter", "Bearer tokens refused, by reason.");
+    metrics_head(to, "tokens_refused_total", "counter", "Bearer tokens refused, by reason.");
     for (unsigned reason = 0; reason < JWT_REASON_COUNT; reason++) {
         uint64_t n = 0;
         for (unsigned i = 0; i < api->config.threads; i++)
@@ -185,7 +186,7 @@ static void print_http_counter(struct buf *to, const char *name, const char *hel
     char full[64];
     bool gauge = !strcmp(name, "open") || !strcmp(name, "streams_open") || !strcmp(name, "unsent");
     snprintf(full, sizeof full, "http_%s%s", name, gauge ? "" : "_total");
-    single(to, full, gauge ? "gauge" : "counter", help, value);
+    metrics_single(to, full, gauge ? "gauge" : "counter", help, value);
 }
 
 static void print_http(struct api *api, struct buf *to)
@@ -195,14 +196,15 @@ static void print_http(struct api *api, struct buf *to)
 #define X(name, help) print_http_counter(to, #name, help, counters.name);
     HTTP_COUNTERS(X)
 #undef X
-    head(to, "http_cut_total", "counter",
-         "Connections cut because something took too long or too much.");
+    metrics_head(to, "http_cut_total", "counter",
+                 "Connections cut because something took too long or too much.");
 #define X(name, label)                                                         \
     buf_printf(to, "tidings_http_cut_total{what=\"%s\"} %" PRIu64 "\n", label, \
                counters.cut[HTTP_CUT_##name]);
     HTTP_CUTS(X)
 #undef X
-    head(to, "http_refused_total", "counter", "Requests refused before they reached a route.");
+    metrics_head(to, "http_refused_total", "counter",
+                 "Requests refused before they reached a route.");
     for (unsigned i = HTTP_ACCEPTED + 1; i < HTTP_REFUSAL_COUNT; i++)
         buf_printf(to, "tidings_http_refused_total{code=\"%s\"} %" PRIu64 "\n",
                    http_refusal_code((enum http_refusal)i), counters.refused[i]);
@@ -213,7 +215,7 @@ static void print_engine_histogram(struct buf *to, const char *name, const char 
                                    const uint64_t *buckets, double unit, double total)
 {
     uint64_t n = 0;
-    head(to, name, "histogram", help);
+    metrics_head(to, name, "histogram", help);
     for (unsigned i = 0; i < TIDINGS_STATS_BUCKETS; i++) {
         n += buckets[i];
         if (i + 1 < TIDINGS_STATS_BUCKETS)
@@ -229,27 +231,28 @@ static void print_engine(struct api *api, struct buf *to)
 {
     struct tidings_stats stats;
     tidings_stats(api->config.tidings, &stats);
-    single(to, "write_queue", "gauge", "Changes waiting for the writer.", stats.waiting);
-    single(to, "write_queue_refused_total", "counter", "Changes refused: the queue was full.",
-           stats.refused_busy);
-    single(to, "batches_failed_total", "counter", "Batches that could not be made durable.",
-           stats.failures);
-    single(to, "faults_total", "counter", "Changes refused: a count would have gone below zero.",
-           stats.faults);
-    single(to, "data_bytes", "gauge", "Bytes of the data file in use.", stats.data_bytes);
-    single(to, "log_bytes", "gauge", "Bytes of redo log behind the newest base image.",
-           stats.log_bytes);
-    single(to, "snapshots_total", "counter", "Base images made.", stats.snapshots);
-    single(to, "snapshots_failed_total", "counter", "Base images that could not be made.",
-           stats.snapshots_failed);
-    single(to, "read_only", "gauge", "1: nothing can be written: no room, or the log has failed.",
-           stats.read_only);
-    single(to, "clock_jumps_total", "counter", "Jumps of the clock by more than a minute.",
-           stats.clock_jumps);
-    single(to, "clock_off_ms", "gauge", "Between the clock and the database's, in a cluster.",
-           (uint64_t)llabs(stats.clock_off_ms));
-    single(to, "clock_stopped", "gauge", "1: the clock is not believed, nothing is written.",
-           stats.clock_stopped);
+    metrics_single(to, "write_queue", "gauge", "Changes waiting for the writer.", stats.waiting);
+    metrics_single(to, "write_queue_refused_total", "counter",
+                   "Changes refused: the queue was full.", stats.refused_busy);
+    metrics_single(to, "batches_failed_total", "counter", "Batches that could not be made durable.",
+                   stats.failures);
+    metrics_single(to, "faults_total", "counter",
+                   "Changes refused: a count would have gone below zero.", stats.faults);
+    metrics_single(to, "data_bytes", "gauge", "Bytes of the data file in use.", stats.data_bytes);
+    metrics_single(to, "log_bytes", "gauge", "Bytes of redo log behind the newest base image.",
+                   stats.log_bytes);
+    metrics_single(to, "snapshots_total", "counter", "Base images made.", stats.snapshots);
+    metrics_single(to, "snapshots_failed_total", "counter", "Base images that could not be made.",
+                   stats.snapshots_failed);
+    metrics_single(to, "read_only", "gauge",
+                   "1: nothing can be written: no room, or the log has failed.", stats.read_only);
+    metrics_single(to, "clock_jumps_total", "counter", "Jumps of the clock by more than a minute.",
+                   stats.clock_jumps);
+    metrics_single(to, "clock_off_ms", "gauge",
+                   "Between the clock and the database's, in a cluster.",
+                   (uint64_t)llabs(stats.clock_off_ms));
+    metrics_single(to, "clock_stopped", "gauge",
+                   "1: the clock is not believed, nothing is written.", stats.clock_stopped);
     print_engine_histogram(to, "batch_size", "Changes made durable together.", stats.batch_size, 1,
                            (double)stats.changes);
     print_engine_histogram(to, "commit_seconds", "Time to make a batch durable, syncing included.",
@@ -263,5 +266,6 @@ void metrics_print(struct api *api, const struct tidings_answer *webhooks, struc
     print_tokens(api, to);
     print_http(api, to);
     print_engine(api, to);
+    cluster_metrics(api->config.tidings, to);
     webhook_metrics(webhooks, to);
 }

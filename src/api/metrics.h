@@ -37,6 +37,11 @@ struct metrics_sums {
 /* Any thread. */
 void metrics_sum(struct api *api, struct metrics_sums *sums);
 
+/* A family's head; and one that is a single number. Names are without "tidings_". */
+void metrics_head(struct buf *to, const char *name, const char *type, const char *help);
+void metrics_single(struct buf *to, const char *name, const char *type, const char *help,
+                    uint64_t value);
+
 /* The part about webhooks (webhook.c). */
 void webhook_metrics(const struct tidings_answer *answer, struct buf *to);
 

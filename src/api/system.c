@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/cluster.h"
 #include "api/handlers.h"
 #include "api/internal.h"
 #include "base/log.h"
@@ -53,6 +54,11 @@ void run_readyz(struct exchange *ex)
     struct buf *buf = &exchange_loop(ex)->out;
     if (!atomic_load(&ex->api->ready)) {
         exchange_problem(ex, 503, "stopping", "The server is stopping.");
+        return;
+    }
+    if (!cluster_is_usable(ex->api->config.tidings)) {
+        exchange_problem(ex, 503, tidings_err_code(TIDINGS_UNREACHABLE),
+                         "The database cannot be reached.");
         return;
     }
     tidings_stats(ex->api->config.tidings, &stats);
@@ -135,6 +141,7 @@ void run_status(struct exchange *ex)
     put_word(&out, "durability", ex->api->config.durability);
     put_u64(&out, "newest_id", stats.newest_id);
     put_job(&out, &ex->api->job);
+    put_cluster(&out, ex->api->config.tidings);
     json_out_end(&out);
     exchange_json(ex, 200, "application/json", buf);
 }

@@ -9,6 +9,8 @@ struct backup_args {
     const char *dest;
 };
 
+static const struct cli_operand operands[] = {{"DEST", .at = offsetof(struct backup_args, dest)}};
+
 static const struct cli_option options[] = {
     WHERE_OPTIONS(struct backup_args, where, "the data directory"),
 };
@@ -46,7 +48,7 @@ const struct cli_command command_backup = {
     .exits = "0 done; 2 usage; 3 failed.",
     .options = options,
     .n_options = sizeof options / sizeof *options,
-    .operand = "DEST",
-    .operand_at = offsetof(struct backup_args, dest),
+    .operands = operands,
+    .n_operands = sizeof operands / sizeof *operands,
     .run = run,
 };

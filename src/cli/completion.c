@@ -83,19 +83,42 @@ static void print_value(FILE *to, const struct cli_command *command,
     fputs(" return ;;\n", to);
 }
 
+/* The first one: where nothing else is known to stand. */
 static void print_operand(FILE *to, const struct cli_command *command)
 {
-    const char *action = command->operand ? action_of(command->operand) : NULL;
-    if (!command->operand)
+    const struct cli_operand *operand = command->operands;
+    if (!command->n_operands)
         return;
+    const char *action = action_of(operand->name);
     fprintf(to, "    %s:[!-]* | %s:) ", command->name, command->name);
     if (action)
         fprintf(to, "_tidings_files %s", action);
-    else if (command->operand_words)
-        print_choices(to, command->operand_words);
+    else if (operand->words)
+        print_choices(to, operand->words);
     else
         print_commands(to, false);
     fputs(" ;;\n", to);
+}
+
+/* Those behind it, which stand behind a word that is known. */
+static void print_further(FILE *to, const struct cli_command *command)
+{
+    for (size_t i = 1; i < command->n_operands; i++) {
+        const struct cli_operand *operand = &command->operands[i];
+        const char *before = operand->behind ? operand->behind : operand[-1].words;
+        fprintf(to, "    %s:", command->name);
+        for (; *before; before++)
+            if (*before == '|')
+                fprintf(to, " | %s:", command->name);
+            else
+                fputc(*before, to);
+        fputs(") ", to);
+        if (operand->words) {
+            print_choices(to, operand->words);
+            fputs("; ", to);
+        }
+        fputs("return ;;\n", to);
+    }
 }
 
 static void print_flags(FILE *to, const struct cli_command *command)
@@ -115,9 +138,11 @@ void completion_print(FILE *to)
     fputs("    if ((COMP_CWORD == 1)); then\n        ", to);
     print_commands(to, true);
     fputs("\n        return\n    fi\n    case ${COMP_WORDS[1]}:$prev in\n", to);
-    for (size_t i = 0; i < cli_n_commands; i++)
+    for (size_t i = 0; i < cli_n_commands; i++) {
         for (size_t j = 0; (option = option_at(cli_commands[i], j)); j++)
             print_value(to, cli_commands[i], option);
+        print_further(to, cli_commands[i]);
+    }
     fputs("    esac\n    case ${COMP_WORDS[1]}:$cur in\n", to);
     for (size_t i = 0; i < cli_n_commands; i++) {
         print_operand(to, cli_commands[i]);

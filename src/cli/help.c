@@ -122,6 +122,9 @@ struct help_args {
     bool man, completion;
 };
 
+static const struct cli_operand operands[] = {
+    {"[COMMAND]", .at = offsetof(struct help_args, command)}};
+
 static const struct cli_option options[] = {
     {.name = "man",
      .at = offsetof(struct help_args, man),
@@ -161,7 +164,7 @@ const struct cli_command command_help = {
     .exits = "0 done; 2 usage.",
     .options = options,
     .n_options = sizeof options / sizeof *options,
-    .operand = "[COMMAND]",
-    .operand_at = offsetof(struct help_args, command),
+    .operands = operands,
+    .n_operands = sizeof operands / sizeof *operands,
     .run = run,
 };

@@ -152,8 +152,8 @@ void options_defaults(const struct cli_command *command, void *args)
 {
     for (size_t i = 0; i < command->n_options; i++)
         set_default(&command->options[i], place_of(&command->options[i], args));
-    if (command->operand)
-        set_text((char *)args + command->operand_at, NULL);
+    for (size_t i = 0; i < command->n_operands; i++)
+        set_text((char *)args + command->operands[i].at, NULL);
 }
 
 /* ---- The command line ----------------------------------------------------------------------- */
@@ -201,7 +201,7 @@ struct reading {
     void *args;
     int argc, at;
     char **argv;
-    const char *operand;
+    size_t n_operands; /* that were there */
 };
 
 static int say_unknown(const struct cli_command *command, const char *flag, size_t n)
@@ -257,16 +257,30 @@ static int read_flag(struct reading *reading)
     return EXIT_USAGE;
 }
 
+/* The one that may come next; NULL: none. */
+static const struct cli_operand *next_operand(const struct reading *reading)
+{
+    size_t n = reading->n_operands;
+    const struct cli_operand *operand = &reading->command->operands[n];
+    const char *before;
+    if (n == reading->command->n_operands)
+        return NULL;
+    if (!operand->behind)
+        return operand;
+    memcpy(&before, (const char *)reading->args + operand[-1].at, sizeof before);
+    return strcmp(operand->behind, before) ? NULL : operand;
+}
+
 static int read_operand(struct reading *reading)
 {
     const char *text = reading->argv[reading->at];
-    if (!reading->command->operand || reading->operand)
+    const struct cli_operand *operand = next_operand(reading);
+    if (!operand)
         return options_wrong(reading->command, "%s is not a flag", text);
-    const char *words = reading->command->operand_words;
-    if (words && !is_word(words, text))
-        return options_wrong(reading->command, "%s is not one of: %s", text, words);
-    reading->operand = text;
-    set_text((char *)reading->args + reading->command->operand_at, text);
+    reading->n_operands++;
+    if (operand->words && !is_word(operand->words, text))
+        return options_wrong(reading->command, "%s is not one of: %s", text, operand->words);
+    set_text((char *)reading->args + operand->at, text);
     return OPTIONS_READ;
 }
 
@@ -285,8 +299,9 @@ static int check_complete(const struct reading *reading)
     for (size_t i = 0; i < command->n_options; i++)
         if (is_missing(&command->options[i], reading->args))
             return options_wrong(command, "%s is missing", option_flag(&command->options[i], text));
-    if (command->operand && command->operand[0] != '[' && !reading->operand)
-        return options_wrong(command, "%s is missing", command->operand);
+    const struct cli_operand *operand = next_operand(reading);
+    if (operand && operand->name[0] != '[')
+        return options_wrong(command, "%s is missing", operand->name);
     return OPTIONS_READ;
 }
 

@@ -32,6 +32,14 @@ struct cli_option {
     const char *help;
 };
 
+/* What stands on the command line without a flag. */
+struct cli_operand {
+    const char *name;   /* in brackets: may be left out */
+    size_t at;          /* where it goes, a const char * */
+    const char *words;  /* one of these, as in the `value` of a word; NULL: any */
+    const char *behind; /* there is one if the operand before is this; NULL: whatever that is */
+};
+
 /* Texts are without line breaks, but those that are meant: they are filled when they are printed. */
 struct cli_command {
     const char *name;
@@ -42,9 +50,8 @@ struct cli_command {
     const char *exits;
     const struct cli_option *options;
     size_t n_options;
-    const char *operand;       /* NULL: takes none; in brackets: may be left out */
-    const char *operand_words; /* one of these, as in the `value` of a word; NULL: any */
-    size_t operand_at;         /* where it goes, a const char * */
+    const struct cli_operand *operands; /* in this order */
+    size_t n_operands;
     int (*run)(int argc, char **argv);
 };
 

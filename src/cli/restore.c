@@ -52,6 +52,9 @@ struct restore_args {
     struct tidings_restore restore;
 };
 
+static const struct cli_operand operands[] = {
+    {"SRC", .at = offsetof(struct restore_args, restore.from)}};
+
 static const struct cli_option options[] = {
     WHERE_OPTIONS(struct restore_args, where, "the directory to make: new or empty"),
     {"until", OPTION_PARSED, "TIME", offsetof(struct restore_args, restore.until_ms),
@@ -101,7 +104,7 @@ const struct cli_command command_restore = {
     .exits = "0 done; 1 done, but not everything could be salvaged; 2 usage; 3 failed.",
     .options = options,
     .n_options = sizeof options / sizeof *options,
-    .operand = "SRC",
-    .operand_at = offsetof(struct restore_args, restore.from),
+    .operands = operands,
+    .n_operands = sizeof operands / sizeof *operands,
     .run = run,
 };

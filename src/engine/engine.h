@@ -41,6 +41,9 @@ struct engine_vtable {
     /* See tidings_secret. NULL: the engine does not do that. */
     enum tidings_err (*secret)(struct engine *engine, uint8_t secret[TIDINGS_SECRET_BYTES]);
 
+    /* See tidings_cluster_status. NULL: the engine does not do that. */
+    enum tidings_err (*cluster_status)(struct engine *engine, struct tidings_cluster *status);
+
     /* Completes what was submitted and frees everything. */
     void (*close)(struct engine *engine);
 };
@@ -82,6 +85,13 @@ enum tidings_err engine_cluster_open(const struct tidings_options *options, stru
 /* See tidings_cluster_init; `said` may be NULL. */
 enum tidings_err engine_cluster_init(const struct tidings_options *options,
                                      void (*said)(void *ctx, const char *line), void *ctx,
+                                     const char **message);
+
+/* See tidings_cluster_look and tidings_cluster_show. */
+enum tidings_err engine_cluster_look(const struct tidings_options *options,
+                                     struct tidings_cluster *status, const char **message);
+enum tidings_err engine_cluster_show(const struct tidings_options *options,
+                                     enum tidings_subject subject, uint64_t id, FILE *to,
                                      const char **message);
 
 #endif

@@ -162,19 +162,49 @@ enum tidings_err tidings_open(const struct tidings_options *options, struct tidi
     return TIDINGS_OK;
 }
 
+static bool names_database(const struct tidings_options *options, const char **message)
+{
+    *message = options->mysql ? NULL : "mysql";
+    return options->mysql != NULL;
+}
+
+static enum tidings_err with_message(enum tidings_err err, const char **message)
+{
+    if (err && !*message)
+        *message = tidings_err_text(err);
+    return err;
+}
+
 enum tidings_err tidings_cluster_init(const struct tidings_options *options,
                                       void (*said)(void *ctx, const char *line), void *ctx,
                                       const char **message)
 {
     const char *ignored;
-    if (!message)
-        message = &ignored;
-    *message = options->mysql ? NULL : "mysql";
-    enum tidings_err err =
-        *message ? TIDINGS_INVALID : engine_cluster_init(options, said, ctx, message);
-    if (err && !*message)
-        *message = tidings_err_text(err);
-    return err;
+    message = message ? message : &ignored;
+    if (!names_database(options, message))
+        return TIDINGS_INVALID;
+    return with_message(engine_cluster_init(options, said, ctx, message), message);
+}
+
+enum tidings_err tidings_cluster_look(const struct tidings_options *options,
+                                      struct tidings_cluster *status, const char **message)
+{
+    const char *ignored;
+    message = message ? message : &ignored;
+    if (!names_database(options, message))
+        return TIDINGS_INVALID;
+    return with_message(engine_cluster_look(options, status, message), message);
+}
+
+enum tidings_err tidings_cluster_show(const struct tidings_options *options,
+                                      enum tidings_subject subject, uint64_t id, FILE *to,
+                                      const char **message)
+{
+    const char *ignored;
+    message = message ? message : &ignored;
+    if (!names_database(options, message))
+        return TIDINGS_INVALID;
+    return with_message(engine_cluster_show(options, subject, id, to, message), message);
 }
 
 /* The argument at fault, or NULL. */
@@ -275,6 +305,15 @@ enum tidings_err tidings_secret(struct tidings *tidings, uint8_t secret[TIDINGS_
     if (!is_ours(tidings))
         return TIDINGS_CLOSED;
     return vtable->secret ? vtable->secret(tidings->engine, secret) : TIDINGS_UNSUPPORTED;
+}
+
+enum tidings_err tidings_cluster_status(struct tidings *tidings, struct tidings_cluster *status)
+{
+    const struct engine_vtable *vtable = tidings->engine->vtable;
+    if (!is_ours(tidings))
+        return TIDINGS_CLOSED;
+    return vtable->cluster_status ? vtable->cluster_status(tidings->engine, status)
+                                  : TIDINGS_UNSUPPORTED;
 }
 
 void tidings_watch(struct tidings *tidings, struct tidings_watcher *watcher)

@@ -97,7 +97,14 @@ def test_an_unknown_option(command, typed, meant):
     (["restore", "x", "--engine", "cluster"], "use mariadb-backup, or the mysql client"),
     (["log", "--engine", "cluster"], "use mariadb-binlog"),
     (["cluster"], "ACTION is missing"),
-    (["cluster", "destroy", "--mysql", "mysql://u@h/d"], "destroy is not one of: init"),
+    (["cluster", "destroy", "--mysql", "mysql://u@h/d"], "destroy is not one of: init|status|show"),
+    (["cluster", "status", "more"], "more is not a flag"),
+    (["cluster", "show", "--mysql", "mysql://u@h/d"], "SUBJECT is missing"),
+    (["cluster", "show", "scene", "--mysql", "mysql://u@h/d"], "scene is not one of: user|author|post"),
+    (["cluster", "show", "user", "--mysql", "mysql://u@h/d"], "ID is missing"),
+    (["cluster", "show", "user", "Ann", "--mysql", "mysql://u@h/d"], "ID must be a number from 1"),
+    (["cluster", "show", "user", "1", "2", "--mysql", "mysql://u@h/d"], "2 is not a flag"),
+    (["cluster", "status"], "--mysql is missing"),
     (["cluster", "init"], "--mysql is missing"),
     (["cluster", "init", "--mysql", "mysql://h/d"], "mysql: it must name the user"),
 ])
@@ -129,7 +136,8 @@ def test_a_name_is_the_same_with_dashes_and_underscores():
 
 
 URL = "mysql://tidings@127.0.0.1:1/tidings"
-COMMANDS = [["serve", "--engine", "cluster"], ["verify", "--engine", "cluster"], ["cluster", "init"]]
+COMMANDS = [["serve", "--engine", "cluster"], ["verify", "--engine", "cluster"], ["cluster", "init"],
+            ["cluster", "status"], ["cluster", "show", "user", "1"]]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -2,4 +2,27 @@
 import os
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "http"))
+import pytest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, os.pardir, "http")]
+
+from support.server import Server  # noqa: E402
+
+
+@pytest.fixture
+def make_servers():
+    """So many, started, on one database that nobody else has; verify finds nothing in it afterwards."""
+    made = []
+
+    def make(count, **how):
+        first = Server(**how)
+        made.append(first)
+        made.extend(Server(data=first.data, **how) for _ in range(count - 1))
+        return [one.start() for one in made]
+
+    yield make
+    for one in reversed(made):
+        one.close()
+    if made:
+        made[0].verify()

@@ -6,6 +6,7 @@ import re
 import threading
 import time
 
+from support import engines
 from support.client import Client, connect, exchange, read_answers
 from support.metrics import Metrics, scrape
 from support.server import SANITIZED, tidings, wait_until
@@ -185,6 +186,11 @@ def test_status(make_server):
     assert status["changes"] == 1 and status["batches"] == 1 and status["batches_failed"] == 0
     assert status["newest_id"] >= post["id"] and status["requests"] == 2
     assert 0 <= status["uptime_ms"] < 600_000
+
+
+def test_the_status_says_what_holds_the_data(server):
+    status = server.admin().get("/admin/status")
+    assert (status["engine"], status["cluster"] is None) == (("cluster", False) if engines.is_cluster() else ("local", True))
 
 
 def test_verify_finds_nothing_wrong(server):

@@ -210,6 +210,9 @@ static void release(struct cluster *cluster)
     ticker_release(&cluster->caretaker.ticker);
     clock_release(&cluster->clock);
     known_release(&cluster->known);
+    sql_close(cluster->pulse.sql);
+    ticker_release(&cluster->pulse.ticker);
+    pthread_mutex_destroy(&cluster->pulse.mutex);
     queue_release(&cluster->reads);
     pthread_mutex_destroy(&cluster->lease_mutex);
     pthread_mutex_destroy(&cluster->tell);
@@ -224,6 +227,7 @@ static void stop(struct cluster *cluster)
 {
     news_stop(cluster);
     caretaker_stop(cluster);
+    ticker_stop(&cluster->pulse.ticker);
     for (unsigned i = 0; i < cluster->n_lanes; i++)
         queue_close(&cluster->lanes[i].queue);
     for (unsigned i = 0; i < cluster->n_lanes; i++)
@@ -246,6 +250,7 @@ static const struct engine_vtable cluster_vtable = {
     .stats = cluster_stats,
     .verify = cluster_verify,
     .secret = cluster_secret,
+    .cluster_status = cluster_status,
     .close = cluster_close,
 };
 
@@ -330,6 +335,9 @@ static struct cluster *make(const struct tidings_options *options)
         cluster->readers[i].desk.longest_ms = (int64_t)cluster->settings.deadline_ms;
     }
     cluster->news.cluster = cluster;
+    cluster->pulse.cluster = cluster;
+    ticker_init(&cluster->pulse.ticker);
+    pthread_mutex_init(&cluster->pulse.mutex, NULL);
     desk_init(cluster, &cluster->news.desk, true);
     ticker_init(&cluster->news.ticker);
     cluster->caretaker.cluster = cluster;
@@ -361,6 +369,8 @@ enum tidings_err engine_cluster_open(const struct tidings_options *options, stru
         err = news_start(cluster);
     if (!err)
         err = caretaker_start(cluster);
+    if (!err)
+        err = pulse_start(cluster);
     if (err) {
         stop(cluster);
         release(cluster);

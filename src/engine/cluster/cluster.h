@@ -15,6 +15,8 @@
  *     schema.c    the tables
  *     reheat.c    orders and states anew when the rules for them change
  *     verify.c    recomputing what is stored twice
+ *     status.c    how it is doing
+ *     show.c      rows, for people
  *     cluster.c   opening, closing, and the engine's table
  */
 #ifndef CLUSTER_CLUSTER_H
@@ -31,6 +33,9 @@ enum { LANES = 2, READERS = 2, BATCH_MAX = 256, READ_BATCH_MAX = 64, SQL_SILENT_
 
 /* A server whose clock is further from the database's makes no ids. */
 enum { CLOCKS_APART_MS = 1000 };
+
+/* Silent for so long, a server has lost its slot to whoever wants it. */
+enum { SERVER_SILENT_MS = 10000 };
 
 /* Calls that wait for a thread. */
 struct queue {
@@ -103,7 +108,7 @@ struct heard {
 struct news_reader {
     struct cluster *cluster;
     struct ticker ticker;
-    uint64_t position; /* what is behind it has not been told */
+    _Atomic uint64_t position; /* what is behind it has not been told */
     struct heard lanes[ID_SLOTS][LANES];
     int64_t began_s, looked_s;
     bool settled; /* all servers know of this one */
@@ -114,6 +119,18 @@ struct caretaker {
     struct cluster *cluster;
     struct ticker ticker;
     struct desk desk;
+};
+
+/* What the database has said last of how the cluster is doing. */
+struct pulse {
+    struct cluster *cluster;
+    struct ticker ticker;
+    struct sql *sql;
+    pthread_mutex_t mutex; /* guards what follows */
+    struct tidings_cluster status;
+    int64_t answered_us; /* by a clock that nobody sets; 0: never */
+    uint64_t known;      /* a position that was the newest, ... */
+    int64_t known_us;    /* ... and when; it is replaced when it has been told */
 };
 
 struct cluster {
@@ -143,6 +160,7 @@ struct cluster {
     struct reader readers[READERS];
     struct news_reader news;
     struct caretaker caretaker;
+    struct pulse pulse;
     pthread_mutex_t tell; /* one at a time */
     pthread_mutex_t stats_mutex;
     struct tidings_stats stats;
@@ -210,6 +228,19 @@ void caretaker_stop(struct cluster *cluster);
 
 /* Removes some of it; whether there is more. */
 bool cluster_sweep(struct caretaker *caretaker);
+
+/* ---- status.c ------------------------------------------------------------------------------- */
+
+/* Asks for the first time, too. Stopping is the ticker's. */
+enum tidings_err pulse_start(struct cluster *cluster);
+
+enum tidings_err cluster_status(struct engine *engine, struct tidings_cluster *status);
+
+/* A connection of nobody's; NULL: *err and *message say why. */
+struct sql *cluster_connect(const struct tidings_options *options, enum tidings_err *err,
+                            const char **message);
+/* The error for an outcome, with what the database said. */
+enum tidings_err cluster_refused(struct sql *sql, enum sql_outcome outcome, const char **message);
 
 /* ---- lane.c, reader.c ----------------------------------------------------------------------- */
 

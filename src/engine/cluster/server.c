@@ -13,7 +13,7 @@
 #include "engine/cluster/cluster.h"
 
 /* Lanes wait while the lease is renewed, for so long at most. */
-enum { LEASE_MS = 10000, SILENT_S = 10, RENEW_MS = 3000 };
+enum { LEASE_MS = 10000, SILENT_S = SERVER_SILENT_MS / 1000, RENEW_MS = 3000 };
 
 static struct sql *connection(struct cluster *cluster, int64_t until_ms)
 {

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* What is told of a cluster, to operators and to Prometheus. The local engine has nothing to tell. */
+#include "api/cluster.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "api/exchange.h"
+#include "api/metrics.h"
+
+/* ---- The status ----------------------------------------------------------------------------- */
+
+static void put_mysql(struct json_out *out, const struct tidings_cluster *cluster)
+{
+    json_out_key(out, "mysql");
+    json_out_object(out);
+    put_bool(out, "reachable", cluster->reachable);
+    json_out_key(out, "version");
+    json_out_text(out, cluster->version);
+    put_u64(out, "round_trip_us", cluster->round_trip_us);
+    json_out_key(out, "answered_ms_ago");
+    if (cluster->answered_ms_ago < 0)
+        json_out_null(out);
+    else
+        json_out_i64(out, cluster->answered_ms_ago);
+    put_u64(out, "tables", cluster->tables);
+    json_out_end(out);
+}
+
+static void put_servers(struct json_out *out, const struct tidings_cluster *cluster)
+{
+    json_out_key(out, "servers");
+    json_out_array(out);
+    for (size_t i = 0; i < cluster->n_servers; i++) {
+        const struct tidings_cluster_server *server = &cluster->servers[i];
+        json_out_object(out);
+        put_u64(out, "slot", server->slot);
+        put_i64(out, "seen_ms_ago", server->seen_ms_ago);
+        put_bool(out, "running", server->is_running);
+        put_bool(out, "this", server->is_this);
+        json_out_end(out);
+    }
+    json_out_end(out);
+}
+
+/* What was told is known better than what there is, which is asked for now and then. */
+static uint64_t lag_of(const struct tidings_cluster *cluster)
+{
+    return cluster->position > cluster->told ? cluster->position - cluster->told : 0;
+}
+
+static void put_news(struct json_out *out, const struct tidings_cluster *cluster)
+{
+    json_out_key(out, "news");
+    json_out_object(out);
+    put_u64(out, "position", cluster->position);
+    put_u64(out, "told", cluster->told);
+    put_u64(out, "lag", lag_of(cluster));
+    put_i64(out, "lag_ms", cluster->lag_ms);
+    json_out_end(out);
+}
+
+static void put_queues(struct json_out *out, const struct tidings_cluster *cluster)
+{
+    json_out_key(out, "queues");
+    json_out_object(out);
+    json_out_key(out, "lanes");
+    json_out_array(out);
+    for (size_t i = 0; i < cluster->n_lanes; i++)
+        json_out_u64(out, cluster->lanes_waiting[i]);
+    json_out_end(out);
+    put_u64(out, "readers", cluster->reads_waiting);
+    json_out_end(out);
+}
+
+void put_cluster(struct json_out *out, struct tidings *tidings)
+{
+    struct tidings_cluster cluster;
+    bool is_one = !tidings_cluster_status(tidings, &cluster);
+    json_out_key(out, "engine");
+    json_out_text(out, is_one ? "cluster" : "local");
+    json_out_key(out, "cluster");
+    if (!is_one) {
+        json_out_null(out);
+        return;
+    }
+    json_out_object(out);
+    put_mysql(out, &cluster);
+    put_servers(out, &cluster);
+    put_news(out, &cluster);
+    put_queues(out, &cluster);
+    json_out_end(out);
+}
+
+bool cluster_is_usable(struct tidings *tidings)
+{
+    struct tidings_cluster cluster;
+    enum tidings_err err = tidings_cluster_status(tidings, &cluster);
+    return err == TIDINGS_UNSUPPORTED || (!err && cluster.reachable);
+}
+
+/* ---- Metrics -------------------------------------------------------------------------------- */
+
+static void print_queues(struct buf *to, const struct tidings_cluster *cluster)
+{
+    metrics_head(to, "cluster_queue", "gauge",
+                 "Calls that wait: for a lane, which changes, or for readers.");
+    for (size_t i = 0; i < cluster->n_lanes; i++)
+        buf_printf(to, "tidings_cluster_queue{queue=\"lane-%zu\"} %" PRIu64 "\n", i,
+                   cluster->lanes_waiting[i]);
+    buf_printf(to, "tidings_cluster_queue{queue=\"readers\"} %" PRIu64 "\n",
+               cluster->reads_waiting);
+}
+
+static void print_seconds(struct buf *to, const char *name, const char *help, double seconds)
+{
+    metrics_head(to, name, "gauge", help);
+    buf_printf(to, "tidings_%s %.6f\n", name, seconds);
+}
+
+void cluster_metrics(struct tidings *tidings, struct buf *to)
+{
+    struct tidings_cluster cluster;
+    uint64_t running = 0;
+    if (tidings_cluster_status(tidings, &cluster))
+        return;
+    for (size_t i = 0; i < cluster.n_servers; i++)
+        running += cluster.servers[i].is_running;
+    metrics_single(to, "cluster_mysql_up", "gauge", "1: the database has answered lately.",
+                   cluster.reachable);
+    print_seconds(to, "cluster_mysql_round_trip_seconds", "Time that its last answer took.",
+                  (double)cluster.round_trip_us / 1e6);
+    metrics_single(to, "cluster_servers", "gauge", "Servers that use the database.", running);
+    metrics_single(to, "cluster_news_position", "gauge", "Position of the newest event or post.",
+                   cluster.position);
+    metrics_single(to, "cluster_news_lag", "gauge",
+                   "Positions that this server's streams have not been told of.", lag_of(&cluster));
+    print_seconds(to, "cluster_news_lag_seconds", "For how long something has waited to be told.",
+                  (double)cluster.lag_ms / 1e3);
+    print_queues(to, &cluster);
+}

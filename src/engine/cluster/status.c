@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How the cluster is doing. A thread asks the database again and again, on a connection of its own, and keeps what it said: so
+ * whoever wants to know waits for nobody, and hears at once of a database that is silent.
+ */
+#include <stdio.h>
+#include <time.h>
+
+#include "base/thread.h"
+#include "engine/cluster/cluster.h"
+
+/* Without an answer for so long, the database cannot be used. A slow one gives some every second. */
+enum { EVERY_MS = 500, SILENT_MS = 3000 };
+
+static int64_t now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* ---- Asking --------------------------------------------------------------------------------- */
+
+/* Who has left in order was last seen in 1970. */
+static const char question[] =
+    "SELECT VERSION();"
+    "SELECT MAX(version) FROM schema_version;"
+    "SELECT position FROM news_position WHERE id=1;"
+    "SELECT slot, TIMESTAMPDIFF(MICROSECOND, seen_at, NOW(3)) DIV 1000 FROM server "
+    "WHERE seen_at > '1971-01-01' ORDER BY slot LIMIT 16";
+
+static void take_version(struct sql *sql, struct tidings_cluster *status)
+{
+    struct bytes text = sql_bytes(sql, 0);
+    size_t n = text.n < sizeof status->version ? text.n : sizeof status->version - 1;
+    memcpy(status->version, text.p, n);
+    status->version[n] = '\0';
+}
+
+static void take_tables(struct sql *sql, struct tidings_cluster *status)
+{
+    status->tables = (unsigned)sql_u64(sql, 0);
+}
+
+static void take_position(struct sql *sql, struct tidings_cluster *status)
+{
+    status->position = sql_u64(sql, 0);
+}
+
+static void take_server(struct sql *sql, struct tidings_cluster *status)
+{
+    int64_t ago_ms = (int64_t)sql_u64(sql, 1);
+    if (status->n_servers == TIDINGS_CLUSTER_SERVERS_MAX)
+        return;
+    status->servers[status->n_servers++] = (struct tidings_cluster_server){
+        .slot = (unsigned)sql_u64(sql, 0),
+        .seen_ms_ago = ago_ms,
+        .is_running = ago_ms < SERVER_SILENT_MS,
+    };
+}
+
+/* In the order of the statements. */
+static enum sql_outcome ask(struct sql *sql, struct tidings_cluster *status)
+{
+    static void (*const takes[])(struct sql *, struct tidings_cluster *) = {
+        take_version, take_tables, take_position, take_server};
+    struct buf text;
+    bool more = true;
+    *status = (struct tidings_cluster){.reachable = true};
+    buf_init(&text, sizeof question);
+    buf_text(&text, question);
+    int64_t began_us = now_us();
+    enum sql_outcome outcome = sql_send(sql, &text);
+    status->round_trip_us = (uint64_t)(now_us() - began_us);
+    buf_release(&text);
+    for (size_t i = 0; !outcome && more && i < sizeof takes / sizeof *takes; i++) {
+        while (sql_row(sql))
+            takes[i](sql, status);
+        outcome = sql_next(sql, &more);
+    }
+    return outcome;
+}
+
+/* ---- Of a server ---------------------------------------------------------------------------- */
+
+static void look(struct pulse *pulse)
+{
+    struct tidings_cluster status;
+    char why[512];
+    struct cluster *cluster = pulse->cluster;
+    if (!pulse->sql)
+        pulse->sql = sql_open(&cluster->url, cluster->password, SQL_SILENT_MS, 0, why, sizeof why);
+    if (!pulse->sql)
+        return;
+    if (ask(pulse->sql, &status)) {
+        sql_close(pulse->sql);
+        pulse->sql = NULL;
+        return;
+    }
+    uint64_t told = atomic_load(&cluster->news.position);
+    pthread_mutex_lock(&pulse->mutex);
+    pulse->status = status;
+    pulse->answered_us = now_us();
+    if (told >= pulse->known) { /* what was known is told; what is known now is not yet */
+        pulse->known = status.position;
+        pulse->known_us = pulse->answered_us;
+    }
+    pthread_mutex_unlock(&pulse->mutex);
+}
+
+static void *pulse_main(void *arg)
+{
+    struct pulse *pulse = arg;
+    thread_name("pulse");
+    do
+        look(pulse);
+    while (ticker_wait(&pulse->ticker, EVERY_MS));
+    return NULL;
+}
+
+enum tidings_err pulse_start(struct cluster *cluster)
+{
+    struct pulse *pulse = &cluster->pulse;
+    look(pulse);
+    return ticker_start(&pulse->ticker, pulse_main, pulse) ? TIDINGS_OK : TIDINGS_NO_MEMORY;
+}
+
+static uint64_t waiting_in(struct queue *queue)
+{
+    pthread_mutex_lock(&queue->mutex);
+    uint64_t waiting = queue->waiting;
+    pthread_mutex_unlock(&queue->mutex);
+    return waiting;
+}
+
+enum tidings_err cluster_status(struct engine *engine, struct tidings_cluster *status)
+{
+    struct cluster *cluster = (struct cluster *)engine;
+    struct pulse *pulse = &cluster->pulse;
+    int64_t at_us = now_us();
+    pthread_mutex_lock(&pulse->mutex);
+    *status = pulse->status;
+    int64_t answered_us = pulse->answered_us, known_us = pulse->known_us;
+    uint64_t known = pulse->known;
+    pthread_mutex_unlock(&pulse->mutex);
+    status->answered_ms_ago = answered_us ? (at_us - answered_us) / 1000 : -1;
+    status->reachable = answered_us && status->answered_ms_ago < SILENT_MS;
+    status->told = atomic_load(&cluster->news.position);
+    status->lag_ms = status->told < known ? (at_us - known_us) / 1000 : 0;
+    for (size_t i = 0; i < status->n_servers; i++) {
+        struct tidings_cluster_server *server = &status->servers[i];
+        server->seen_ms_ago += status->answered_ms_ago;
+        server->is_running = server->seen_ms_ago < SERVER_SILENT_MS;
+        server->is_this = server->slot == cluster->slot;
+    }
+    status->n_lanes = LANES;
+    for (unsigned i = 0; i < LANES; i++)
+        status->lanes_waiting[i] = waiting_in(&cluster->lanes[i].queue);
+    status->reads_waiting = waiting_in(&cluster->reads);
+    return TIDINGS_OK;
+}
+
+/* ---- From outside --------------------------------------------------------------------------- */
+
+struct sql *cluster_connect(const struct tidings_options *options, enum tidings_err *err,
+                            const char **message)
+{
+    static _Thread_local char why[512];
+    struct sql_url url;
+    *err = TIDINGS_INVALID;
+    if (!sql_url_parse(options->mysql, &url, message))
+        return NULL;
+    struct sql *sql = sql_open(&url, options->mysql_password, SQL_SILENT_MS, 0, why, sizeof why);
+    *err = sql ? TIDINGS_OK : TIDINGS_UNREACHABLE;
+    *message = sql ? NULL : why;
+    return sql;
+}
+
+enum tidings_err cluster_refused(struct sql *sql, enum sql_outcome outcome, const char **message)
+{
+    static _Thread_local char why[512];
+    if (outcome) {
+        snprintf(why, sizeof why, "%s", sql_message(sql));
+        *message = why;
+    }
+    return sql_err(outcome);
+}
+
+enum tidings_err engine_cluster_look(const struct tidings_options *options,
+                                     struct tidings_cluster *status, const char **message)
+{
+    enum tidings_err err;
+    struct tidings_cluster seen;
+    struct sql *sql = cluster_connect(options, &err, message);
+    if (!sql)
+        return err;
+    err = cluster_refused(sql, ask(sql, &seen), message);
+    sql_close(sql);
+    if (!err)
+        *status = seen;
+    return err;
+}
