@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <tidings.h>
 
 static struct tidings *tidings;
@@ -18,21 +19,20 @@ static void run(struct tidings_op op)
 
 static struct tidings_text text(const char *s)
 {
-    size_t n = 0;
-    while (s[n])
-        n++;
-    return (struct tidings_text){s, n};
+    return (struct tidings_text){s, strlen(s)};
 }
 
 int main(int argc, char **argv)
 {
     enum { ANN = 1, BOB = 2 };
     struct tidings_options options;
-    const char *message;
+    const char *message, *where = argc > 1 ? argv[1] : "embed-data";
+    bool cluster = !strncmp(where, "mysql://", 8); /* tables that `tidings cluster init` has made */
     tidings_options_init(&options);
-    options.dir = argc > 1 ? argv[1] : "embed-data";
+    options.engine = cluster ? "cluster" : "local";
+    *(cluster ? &options.mysql : &options.dir) = where;
     if (tidings_open(&options, &tidings, &message)) {
-        fprintf(stderr, "cannot open %s: %s\n", options.dir, message);
+        fprintf(stderr, "cannot open %s: %s\n", where, message);
         return 1;
     }
     tidings_answer_init(&answer);
