@@ -424,6 +424,8 @@ struct tidings_op {
         struct {
             uint64_t author_id; /* SUBSCRIBERS_AMONG: the story */
             bool delivered;     /* also those who only have posts of the author in their inbox */
+            uint64_t
+                item_id; /* 0, or a post (a scene): of those who follow, to whom it was delivered */
             const uint64_t *user_ids; /* ascending */
             size_t n_user_ids;
         } among;

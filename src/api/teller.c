@@ -139,6 +139,7 @@ static void mark_followers(struct teller *teller, size_t event, const struct con
         .user_id = ACTING_USER,
         .u.among = {.author_id = followed_in(&round->events[event]),
                     .delivered = concern->delivered,
+                    .item_id = concern->delivered ? 0 : round->events[event].target_id,
                     .user_ids = round->users,
                     .n_user_ids = round->n},
     };

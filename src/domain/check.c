@@ -93,6 +93,8 @@ static const char *check_among(const struct tidings_op *op)
     const uint64_t *ids = op->u.among.user_ids;
     if (!is_id(op->u.among.author_id))
         return "author_id";
+    if (op->u.among.item_id && !is_id(op->u.among.item_id))
+        return "item_id";
     if (op->u.among.n_user_ids > AMONG_MAX || (op->u.among.n_user_ids && !ids))
         return "user_ids";
     for (size_t i = 0; i < op->u.among.n_user_ids; i++)

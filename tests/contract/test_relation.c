@@ -123,6 +123,28 @@ static void fans_among_users_are_found_from_either_side(void **state)
     }
 }
 
+/* A stream on another server told of a post to who had begun to follow after it, before it was heard of there. */
+static void fans_to_whom_a_post_was_delivered_are_found_from_either_side(void **state)
+{
+    (void)state;
+    const uint64_t asked[] = {2, 3, 5, 8, TIDINGS_ID_MAX};
+    follow(3, ANN);
+    uint64_t post = publish(ANN, "t", "");
+    follow(8, ANN);
+    for (int round = 0; round < 2; round++) {
+        must((struct tidings_op){.kind = TIDINGS_OP_FANS_AMONG,
+                                 .user_id = ANN,
+                                 .u.among = {.author_id = ANN,
+                                             .item_id = post,
+                                             .user_ids = asked,
+                                             .n_user_ids = COUNT_OF(asked)}});
+        assert_int_equal(answer.u.among.n, 1);
+        assert_int_equal(answer.u.among.user_ids[0], 3);
+        for (uint64_t fan = 100; fan < 110; fan++)
+            follow(fan, ANN);
+    }
+}
+
 /* ---- Cursors -------------------------------------------------------------------------------- */
 
 /* All in one millisecond, since the clock stands still. */
@@ -172,6 +194,7 @@ int main(void)
         OPENED(the_bucket_survives_a_restart),
         OPENED(thousands_of_followed_authors_are_all_there),
         OPENED(fans_among_users_are_found_from_either_side),
+        OPENED(fans_to_whom_a_post_was_delivered_are_found_from_either_side),
         OPENED(follow_lists_neither_skip_nor_repeat),
     };
 #undef OPENED

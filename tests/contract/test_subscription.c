@@ -75,6 +75,24 @@ static void those_among_are_found_from_both_sides(void **state)
     }
 }
 
+static void those_to_whom_a_scene_was_delivered_are_found(void **state)
+{
+    (void)state;
+    const uint64_t asked[] = {BOB, CID};
+    uint64_t a = story(ANN, "a");
+    subscribe(BOB, a);
+    subscribe(CID, a);
+    want_updates(CID, false);
+    uint64_t unheard = scene(ANN, a, "unheard");
+    want_updates(CID, true);
+    must((struct tidings_op){
+        .kind = TIDINGS_OP_SUBSCRIBERS_AMONG,
+        .user_id = DAN,
+        .u.among = {.author_id = a, .item_id = unheard, .user_ids = asked, .n_user_ids = 2}});
+    assert_int_equal(answer.u.among.n, 1);
+    assert_int_equal(answer.u.among.user_ids[0], BOB);
+}
+
 /* ---- Notifications -------------------------------------------------------------------------- */
 
 /* A toggle touches every subscription of the user: it was free, and thousands of them held up the writer. */
@@ -145,6 +163,7 @@ int main(void)
         TEST(subscribing_is_idempotent_and_listed),
         TEST(only_so_many_subscriptions),
         TEST(those_among_are_found_from_both_sides),
+        TEST(those_to_whom_a_scene_was_delivered_are_found),
         TEST(turning_updates_on_and_off_takes_tokens),
         TEST(turning_many_subscriptions_takes_many_tokens),
     };

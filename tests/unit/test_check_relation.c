@@ -41,6 +41,8 @@ static void users_asked_about_ascend(void **state)
     op.u.among.user_ids = NULL;
     op.u.among.n_user_ids = 0;
     assert_fine(op);
+    op.u.among.item_id = TIDINGS_ID_MAX + 1;
+    assert_refused(op, "item_id");
 }
 
 static bool refuse_users_that_are_not_there(void)
