@@ -260,24 +260,24 @@ def test_the_stream_ends_when_its_token_has_expired(make_server):
         assert stream.wait_end() == []
 
 
-def test_head_of_a_stream_leaves_nothing_behind(server):
-    ann = server.user()
-    before = open_streams(server)
+def test_head_of_a_stream_leaves_nothing_behind(one_server):
+    ann = one_server.user()
+    before = open_streams(one_server)
     for _ in range(5):
         assert ann.send("HEAD", "/v1/stream").status == 200
-    assert open_streams(server) == before
+    assert open_streams(one_server) == before
 
 
-def test_closed_streams_are_forgotten(server, listen):
-    before = open_streams(server)
-    ann = server.user()
+def test_closed_streams_are_forgotten(one_server, listen):
+    before = open_streams(one_server)
+    ann = one_server.user()
     streams = [listen(ann) for _ in range(20)]
     for stream in streams:
         stream.until("badge", total=0)
-    assert open_streams(server) == before + 20
+    assert open_streams(one_server) == before + 20
     for stream in streams:
         stream.close()
-    wait_until(lambda: open_streams(server) == before, "the streams are gone")
+    wait_until(lambda: open_streams(one_server) == before, "the streams are gone")
 
 
 def test_a_reader_that_does_not_read_is_cut_and_others_go_on(make_server, listen):
@@ -453,32 +453,32 @@ def open_with(server, ticket):
     return int(got.split()[1]), got
 
 
-def test_a_ticket_opens_one_stream(server):
-    ann, bob = server.users(2)
+def test_a_ticket_opens_one_stream(one_server):
+    ann, bob = one_server.users(2)
     ann.follow(bob)
     bob.publish()
     ticket = ticket_of(ann)
-    status, got = open_with(server, ticket)
+    status, got = open_with(one_server, ticket)
     assert status == 200 and b'event: badge' in got and b'{"total":1}' in got
-    assert open_with(server, ticket)[0] == 401, "used"
+    assert open_with(one_server, ticket)[0] == 401, "used"
     for bad in ("", "x", ticket[:-1], ticket + "A", "A" * 43):
-        status, got = open_with(server, bad)
+        status, got = open_with(one_server, bad)
         assert status == 401 and b'"ticket_invalid"' in got
     # It opens streams and nothing else.
     ann.refused(400, "invalid", "GET", f"/v1/inbox?ticket={ticket_of(ann)}", field="ticket")
 
 
-def test_a_user_has_eight_tickets_at_most(server):
-    ann, bob = server.users(2)
+def test_a_user_has_eight_tickets_at_most(one_server):
+    ann, bob = one_server.users(2)
     others, tickets = ticket_of(bob), [ticket_of(ann) for _ in range(9)]
-    assert open_with(server, tickets[0])[0] == 401, "the oldest has gone"
-    assert [open_with(server, one)[0] for one in tickets[1:]] == [200] * 8
-    assert open_with(server, others)[0] == 200
+    assert open_with(one_server, tickets[0])[0] == 401, "the oldest has gone"
+    assert [open_with(one_server, one)[0] for one in tickets[1:]] == [200] * 8
+    assert open_with(one_server, others)[0] == 200
 
 
-def test_a_ticket_does_not_outlive_its_token(server):
-    made = server.actor(bearer=token(server.secret, new_user_id(), ttl=2))
+def test_a_ticket_does_not_outlive_its_token(one_server):
+    made = one_server.actor(bearer=token(one_server.secret, new_user_id(), ttl=2))
     answer = made.post("/stream/ticket", status=201)
     assert answer["expires_at"] <= time.time() * 1000 + 2000
     wait_until(lambda: time.time() * 1000 >= answer["expires_at"], "it is too old")
-    assert open_with(server, answer["ticket"])[0] == 401
+    assert open_with(one_server, answer["ticket"])[0] == 401

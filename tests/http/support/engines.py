@@ -21,6 +21,7 @@ ABOUT_A_DIRECTORY = {
     "test_durability.py::test_the_log_in_words": "the redo log",
     "test_durability.py::test_a_second_server_on_the_directory_is_turned_away": "two processes may use a database",
     "test_operation.py::test_full_storage_answers_503_reads_go_on_and_nothing_acknowledged_is_lost": "the data file's size",
+    "test_operation.py::test_the_data_file_is_measured": "the data file",
     "test_load.py": "bench-engine fills a directory",
 }
 

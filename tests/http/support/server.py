@@ -87,6 +87,9 @@ class Spoken:
     def client(self):
         return Client(self)
 
+    def settle(self):
+        """What has happened has been told: one server tells at once."""
+
     def close_actors(self):
         for actor in self.actors:
             actor.close()

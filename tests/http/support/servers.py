@@ -2,7 +2,8 @@
 import itertools
 import os
 
-from .server import Server, Spoken
+from .events import tail
+from .server import Server, Spoken, wait_until
 
 # How many the tests' shared server is; more than one only on the cluster engine.
 COUNT = int(os.environ.get("TIDINGS_TEST_SERVERS", "1"))
@@ -17,6 +18,7 @@ class Servers(Spoken):
         self.members = [self.first, *(Server(data=self.first.data, **how) for _ in range(count - 1))]
         self.secret, self.data = self.first.secret, self.first.data
         self.ports = None
+        self.after = 0  # events up to it were told everywhere
 
     def start(self):
         for one in self.members:
@@ -28,6 +30,17 @@ class Servers(Spoken):
     def port(self):
         """Another one each time."""
         return next(self.ports)
+
+    def settle(self):
+        """A server hears of what others did a moment later, and would tell it to who begins to listen meanwhile."""
+        rows = tail(self.first.service(), self.after) if len(self.members) > 1 else []
+        if rows:
+            self.after = rows[-1]["event_id"]
+            for one in self.members:
+                admin = one.admin()
+                wait_until(lambda: admin.get("/admin/status")["cluster"]["news"]["told"] >= self.after, "all is told")
+                one.close_actors()
+                one.actors.clear()
 
     @property
     def process(self):

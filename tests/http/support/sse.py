@@ -19,6 +19,7 @@ class Stream:
     """An open GET /v1/stream. Events are held against the document as they are read."""
 
     def __init__(self, server, bearer, last_event_id=None, acting_for=None, post_ids=None):
+        server.settle()
         self.sock = connect(server)
         self.buffer = b""
         self.ended = False
