@@ -18,11 +18,16 @@ static inline void wait_init(pthread_cond_t *cond)
 }
 
 /* What that clock says. */
-static inline int64_t wait_now_ms(void)
+static inline uint64_t wait_now_us(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+static inline int64_t wait_now_ms(void)
+{
+    return (int64_t)(wait_now_us() / 1000);
 }
 
 /* For pthread_cond_timedwait on such a condition. */

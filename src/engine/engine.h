@@ -69,6 +69,13 @@ bool engine_is_watched(struct engine *engine);
  * told. One thread at a time. */
 void engine_tell(struct engine *engine, const struct tidings_event *events, size_t n);
 
+/* Which bucket of a histogram of struct tidings_stats counts the value. */
+static inline unsigned stats_bucket(uint64_t value)
+{
+    unsigned bucket = value ? 64 - (unsigned)__builtin_clzll(value) : 0;
+    return bucket < TIDINGS_STATS_BUCKETS ? bucket : TIDINGS_STATS_BUCKETS - 1;
+}
+
 /* Empties an answer, but keeps its memory for reuse. The arena, NULL if there is none to be had. */
 struct arena *answer_clear(struct tidings_answer *answer);
 

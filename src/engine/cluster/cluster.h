@@ -70,6 +70,7 @@ struct lane {
     struct cluster *cluster;
     unsigned number;
     uint64_t batch;           /* how many it has tried to commit */
+    uint64_t commit_us;       /* that the last of them took */
     struct standing standing; /* of the server when the batch was begun */
     int64_t until_ms;         /* when the first of the batch's calls is given up */
     unsigned lock_s;          /* how long the batch waits for a lock */
@@ -128,9 +129,9 @@ struct pulse {
     struct sql *sql;
     pthread_mutex_t mutex; /* guards what follows */
     struct tidings_cluster status;
-    int64_t answered_us; /* by a clock that nobody sets; 0: never */
-    uint64_t known;      /* a position that was the newest, ... */
-    int64_t known_us;    /* ... and when; it is replaced when it has been told */
+    uint64_t answered_us; /* by a clock that nobody sets; 0: never */
+    uint64_t known;       /* a position that was the newest, ... */
+    uint64_t known_us;    /* ... and when; it is replaced when it has been told */
 };
 
 struct cluster {

@@ -446,8 +446,10 @@ static enum sql_outcome try_batch(struct lane *lane, struct tidings_call **calls
     desk->hold = plan_of(calls[0]->op).hold;
     desk->news.lost = false;
     outcome = run_all(lane, calls, n);
+    uint64_t began_us = wait_now_us();
     if (!outcome)
         outcome = commit(lane, &position, &attempt->sent);
+    lane->commit_us = wait_now_us() - began_us;
     if (outcome == SQL_LOST && attempt->sent) {
         outcome = look_back(lane);
         desk->news.lost |= !outcome; /* at which position is not known */
@@ -507,6 +509,11 @@ static void count(struct lane *lane, size_t n, enum sql_outcome outcome)
     stats->changes += n;
     stats->batches += !outcome;
     stats->failures += outcome != SQL_DONE;
+    if (!outcome) {
+        stats->commit_us += lane->commit_us;
+        stats->batch_size[stats_bucket(n)]++;
+        stats->commit_time_us[stats_bucket(lane->commit_us)]++;
+    }
     stats->read_only = outcome == SQL_READ_ONLY || outcome == SQL_FULL;
     pthread_mutex_unlock(&lane->cluster->stats_mutex);
 }

@@ -4,20 +4,13 @@
  * whoever wants to know waits for nobody, and hears at once of a database that is silent.
  */
 #include <stdio.h>
-#include <time.h>
 
 #include "base/thread.h"
+#include "base/wait.h"
 #include "engine/cluster/cluster.h"
 
 /* Without an answer for so long, the database cannot be used. A slow one gives some every second. */
 enum { EVERY_MS = 500, SILENT_MS = 3000 };
-
-static int64_t now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
 
 /* ---- Asking --------------------------------------------------------------------------------- */
 
@@ -69,9 +62,9 @@ static enum sql_outcome ask(struct sql *sql, struct tidings_cluster *status)
     *status = (struct tidings_cluster){.reachable = true};
     buf_init(&text, sizeof question);
     buf_text(&text, question);
-    int64_t began_us = now_us();
+    uint64_t began_us = wait_now_us();
     enum sql_outcome outcome = sql_send(sql, &text);
-    status->round_trip_us = (uint64_t)(now_us() - began_us);
+    status->round_trip_us = wait_now_us() - began_us;
     buf_release(&text);
     for (size_t i = 0; !outcome && more && i < sizeof takes / sizeof *takes; i++) {
         while (sql_row(sql))
@@ -100,7 +93,7 @@ static void look(struct pulse *pulse)
     uint64_t told = atomic_load(&cluster->news.position);
     pthread_mutex_lock(&pulse->mutex);
     pulse->status = status;
-    pulse->answered_us = now_us();
+    pulse->answered_us = wait_now_us();
     if (told >= pulse->known) { /* what was known is told; what is known now is not yet */
         pulse->known = status.position;
         pulse->known_us = pulse->answered_us;
@@ -137,16 +130,16 @@ enum tidings_err cluster_status(struct engine *engine, struct tidings_cluster *s
 {
     struct cluster *cluster = (struct cluster *)engine;
     struct pulse *pulse = &cluster->pulse;
-    int64_t at_us = now_us();
+    uint64_t at_us = wait_now_us();
     pthread_mutex_lock(&pulse->mutex);
     *status = pulse->status;
-    int64_t answered_us = pulse->answered_us, known_us = pulse->known_us;
+    uint64_t answered_us = pulse->answered_us, known_us = pulse->known_us;
     uint64_t known = pulse->known;
     pthread_mutex_unlock(&pulse->mutex);
-    status->answered_ms_ago = answered_us ? (at_us - answered_us) / 1000 : -1;
+    status->answered_ms_ago = answered_us ? (int64_t)(at_us - answered_us) / 1000 : -1;
     status->reachable = answered_us && status->answered_ms_ago < SILENT_MS;
     status->told = atomic_load(&cluster->news.position);
-    status->lag_ms = status->told < known ? (at_us - known_us) / 1000 : 0;
+    status->lag_ms = status->told < known ? (int64_t)(at_us - known_us) / 1000 : 0;
     for (size_t i = 0; i < status->n_servers; i++) {
         struct tidings_cluster_server *server = &status->servers[i];
         server->seen_ms_ago += status->answered_ms_ago;

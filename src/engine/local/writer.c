@@ -124,19 +124,6 @@ static void sweep_some(struct local *local, struct local_view *view, size_t n)
     local->writer.no_sweeping = view->txn->err == TIDINGS_CORRUPT;
 }
 
-static unsigned bucket_of(uint64_t value)
-{
-    unsigned bucket = value ? 64 - (unsigned)__builtin_clzll(value) : 0;
-    return bucket < TIDINGS_STATS_BUCKETS ? bucket : TIDINGS_STATS_BUCKETS - 1;
-}
-
-static uint64_t microseconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
 static void count_changes(struct writer *writer, size_t n)
 {
     pthread_mutex_lock(&writer->mutex);
@@ -153,8 +140,8 @@ static void count_batch(struct writer *writer, size_t n, uint64_t commit_us, uin
     stats->batches++;
     stats->newest_id = newest_id;
     stats->commit_us += commit_us;
-    stats->batch_size[bucket_of(n)]++;
-    stats->commit_time_us[bucket_of(commit_us)]++;
+    stats->batch_size[stats_bucket(n)]++;
+    stats->commit_time_us[stats_bucket(commit_us)]++;
     pthread_mutex_unlock(&writer->mutex);
 }
 
@@ -209,7 +196,7 @@ static enum tidings_err commit(struct local *local, struct local_view *view,
     if (time->stores)
         save_clock(view->txn, &time->row);
     view->txn->time_ms = time->record_ms;
-    uint64_t from = microseconds();
+    uint64_t from = wait_now_us();
     enum tidings_err err = kv_commit(view->txn);
     if (err) {
         heads_abort(local->heads);
@@ -219,7 +206,7 @@ static enum tidings_err commit(struct local *local, struct local_view *view,
     atomic_store(&local->committed, view->version);
     clock_commit(&local->clock, time);
     heads_commit(local->heads);
-    count_batch(&local->writer, n, microseconds() - from, view->last_id);
+    count_batch(&local->writer, n, wait_now_us() - from, view->last_id);
     return TIDINGS_OK;
 }
 
