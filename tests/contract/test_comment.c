@@ -200,6 +200,33 @@ static void another_fold_rule_folds_and_restores_at_opening(void **state)
     assert_int_equal(counts_of(POST, post).comment_count, 3);
 }
 
+/* Whatever must be looked up for each of them: some are on what is far behind. */
+static void another_fold_rule_is_told_of_in_the_order_of_the_comments(void **state)
+{
+    (void)state;
+    enum { MANY = 300, FOLDED = 4 };
+    uint64_t post = publish(ANN, "t", "b"), far = comment(BOB, post, 0, "far");
+    for (uint64_t i = 0; i < MANY; i++)
+        comment(100 + i, post, 0, "between");
+    const uint64_t ids[FOLDED] = {comment(BOB, post, far, "a reply"), comment(BOB, post, 0, "top"),
+                                  comment(BOB, post, far, "a reply"),
+                                  comment(BOB, publish(ANN, "t", "b"), 0, "top")};
+    for (int i = 0; i < FOLDED; i++)
+        react(10, DOWN, COMMENT, ids[i]);
+    uint64_t after = events_end();
+    options.settings.fold_down = 1;
+    options.settings.fold_percent = 0;
+    reopen_engine();
+    must((struct tidings_op){.kind = TIDINGS_OP_EVENTS,
+                             .user_id = ANN,
+                             .role = TIDINGS_ROLE_SERVICE,
+                             .u.page = {.limit = 100, .after = {after, 0}}});
+    assert_int_equal(answer.u.events.n, FOLDED);
+    for (size_t i = 0; i < FOLDED; i++)
+        assert_true(answer.u.events.rows[i].target_id == ids[i]);
+    assert_verifies();
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, harness_begin, harness_end)
@@ -212,6 +239,7 @@ int main(void)
         TEST(deleting_is_for_the_author_and_admins),
         TEST(a_reply_belongs_to_the_post_of_its_parent),
         TEST(another_fold_rule_folds_and_restores_at_opening),
+        TEST(another_fold_rule_is_told_of_in_the_order_of_the_comments),
     };
 #undef TEST
     return RUN_TESTS(tests);

@@ -37,8 +37,8 @@ static void enter_post(struct view *view, uint64_t id)
         view->rows->put_counts(view, id, &post, &counts, &counts);
 }
 
-/* False if something is not at hand yet. */
-static bool visit(struct cluster *cluster, enum stage stage, uint64_t id)
+/* False if something is not at hand yet, or it must wait for one that is before it: events are in the order of ids. */
+static bool visit(struct cluster *cluster, enum stage stage, uint64_t id, bool waits)
 {
     static const struct tidings_op nobody;
     struct desk *desk = &cluster->lanes[0].desk;
@@ -49,13 +49,13 @@ static bool visit(struct cluster *cluster, enum stage stage, uint64_t id)
     else
         enter_post(&own.view, id);
     arena_clear(&desk->scratch);
-    if (own.incomplete || own.err) { /* damage is verify's business */
+    if (own.incomplete || waits || own.err) { /* damage is verify's business */
         sheet_undo(&desk->sheet);
         desk->n_events = own.n_events;
         desk->n_positions = own.n_positions;
     }
     sheet_keep(&desk->sheet);
-    return !own.incomplete;
+    return !own.incomplete && !waits;
 }
 
 /* ---- A piece -------------------------------------------------------------------------------- */
@@ -91,16 +91,11 @@ static enum sql_outcome list_ids(struct desk *desk, const struct rules_record *r
 static enum sql_outcome visit_all(struct cluster *cluster, enum stage stage, const uint64_t *ids,
                                   size_t n)
 {
-    bool ready[PIECE] = {false};
     enum sql_outcome outcome = SQL_DONE;
-    for (size_t left = n; left && !outcome;) {
-        for (size_t i = 0; i < n; i++) {
-            if (ready[i])
-                continue;
-            ready[i] = visit(cluster, stage, ids[i]);
-            left -= ready[i];
-        }
-        outcome = left ? desk_load(&cluster->lanes[0].desk, 0) : SQL_DONE;
+    for (size_t done = 0; done < n && !outcome;) {
+        for (size_t i = done; i < n; i++)
+            done += visit(cluster, stage, ids[i], i > done);
+        outcome = done < n ? desk_load(&cluster->lanes[0].desk, 0) : SQL_DONE;
     }
     return outcome;
 }

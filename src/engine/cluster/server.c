@@ -285,10 +285,9 @@ static void advance(struct cluster *cluster, struct shared_time *time, const str
 {
     clock_raise(&cluster->clock, time->elapsed_ms);
     struct moment now = clock_look(&cluster->clock);
-    time->elapsed_ms = later(time->elapsed_ms, later(at->elapsed_ms, now.elapsed_ms));
-    time->elapsed_ms = later(time->elapsed_ms, atomic_load(&cluster->elapsed_ms));
-    if (is_off(cluster))
+    if (is_off(cluster) || !cluster->clock.since) /* a clock that is both times never jumps */
         return;
+    time->elapsed_ms = later(time->elapsed_ms, later(at->elapsed_ms, now.elapsed_ms));
     ages_note(&time->ages, time->elapsed_ms, at->wall_ms - atomic_load(&cluster->off_ms),
               cluster->clock.keep_ms);
     clock_share(&cluster->clock, &time->ages);
