@@ -182,9 +182,11 @@ static enum sql_outcome resume_time(struct cluster *cluster)
                               .newest_ms = time.elapsed_ms + time.ages.at[time.ages.n - 1].lead_ms,
                               .row = time.elapsed_ms ? &row : NULL,
                               .shared = true};
-    if (!outcome)
-        clock_open(&cluster->clock, &left);
-    return outcome;
+    if (outcome)
+        return outcome;
+    clock_open(&cluster->clock, &left);
+    atomic_store(&cluster->elapsed_ms, time.elapsed_ms);
+    return SQL_DONE;
 }
 
 /* The database's clock was read at some time between then and now: what is sure of how far they are apart. */
@@ -285,6 +287,7 @@ static void advance(struct cluster *cluster, struct shared_time *time, const str
 {
     clock_raise(&cluster->clock, time->elapsed_ms);
     struct moment now = clock_look(&cluster->clock);
+    time->elapsed_ms = later(time->elapsed_ms, atomic_load(&cluster->elapsed_ms));
     if (is_off(cluster) || !cluster->clock.since) /* a clock that is both times never jumps */
         return;
     time->elapsed_ms = later(time->elapsed_ms, later(at->elapsed_ms, now.elapsed_ms));
@@ -412,16 +415,17 @@ bool server_is_first(struct cluster *cluster)
 void server_leave(struct cluster *cluster)
 {
     struct buf text;
-    bool changed;
     if (!cluster->lease_sql)
         return;
     sql_until(cluster->lease_sql, wait_now_ms() + RENEW_MS);
     buf_init(&text, 1 << 12);
     buf_printf(&text,
+               "UPDATE clock SET elapsed_ms=GREATEST(elapsed_ms,%lld) WHERE id=1;"
                "UPDATE server SET until_id=%llu, seen_at='1970-01-01' WHERE slot=%u AND fence=%llu",
+               (long long)atomic_load(&cluster->elapsed_ms),
                (unsigned long long)ids_last(&cluster->ids), cluster->slot,
                (unsigned long long)cluster->fence);
-    change(cluster, &text, &changed);
+    sql_run(cluster->lease_sql, &text);
     buf_release(&text);
     lose(cluster);
 }
