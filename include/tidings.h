@@ -1123,7 +1123,7 @@ struct tidings_stats {
     uint64_t snapshots;  /* base images made since opening */
     uint64_t snapshots_failed;
     /* Nothing can be written: the last change found no room, until one does; or until the next start, since the log has
-     * failed or there was no room when it was opened. */
+     * failed or there was no room when it was opened; or as long as the database cannot be reached, or takes no changes. */
     bool read_only;
     uint64_t clock_jumps;  /* of more than a minute, since opening */
     int64_t clock_jump_ms; /* how far the last one went: ahead, or below 0 back */

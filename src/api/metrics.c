@@ -245,7 +245,7 @@ static void print_engine(struct api *api, struct buf *to)
     metrics_single(to, "snapshots_failed_total", "counter", "Base images that could not be made.",
                    stats.snapshots_failed);
     metrics_single(to, "read_only", "gauge",
-                   "1: nothing can be written: no room, or the log has failed.", stats.read_only);
+                   "1: nothing can be written: no room, or storage that failed.", stats.read_only);
     metrics_single(to, "clock_jumps_total", "counter", "Jumps of the clock by more than a minute.",
                    stats.clock_jumps);
     metrics_single(to, "clock_off_ms", "gauge",

@@ -3,6 +3,8 @@
  * Two servers on one database, and the moments at which one of them is slow, asleep or behind: nothing is swallowed, delivered twice
  * or not at all. Each test provokes what one rule of locks and order prevents.
  */
+#include <stdatomic.h>
+
 #include "cluster/failing.h"
 #include "domain/ids.h"
 
@@ -210,6 +212,45 @@ static void a_server_whose_slot_was_taken_takes_another(void **state)
     sql_close(other);
 }
 
+static struct {
+    struct tidings_watcher watcher;
+    _Atomic unsigned gaps;
+    _Atomic uint64_t posts;
+} told;
+
+static void tell(struct tidings_watcher *watcher, const struct tidings_event *events, size_t n)
+{
+    (void)watcher;
+    atomic_fetch_add(&told.gaps, !n);
+    for (size_t i = 0; i < n; i++)
+        atomic_fetch_add(&told.posts, events[i].type == TIDINGS_EVENT_POST_PUBLISHED);
+}
+
+static void await_told(_Atomic unsigned *count)
+{
+    for (int i = 0; i < PATIENCE_MS && !atomic_load(count); i++)
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    assert_true(atomic_load(count));
+}
+
+/* Whose events those in between were is not known: those who watch look for themselves. */
+static void who_watches_a_server_whose_slot_was_taken_hears_of_a_gap(void **state)
+{
+    (void)state;
+    struct sql *other = foreign();
+    told.watcher.tell = tell;
+    tidings_watch(engines[0], &told.watcher);
+    await_told(
+        &told.gaps); /* once, some seconds after the start, since the others did not know of it before */
+    atomic_store(&told.gaps, 0);
+    assert_run(other, take_slot);
+    must(publish_op(ANN));
+    await_told(&told.gaps);
+    assert_int_equal(atomic_load(&told.posts), 1);
+    tidings_unwatch(engines[0], &told.watcher);
+    sql_close(other);
+}
+
 /* It went to sleep with a transaction open, and wakes up when the slot is another's: nothing of that is written. */
 static void what_was_begun_before_the_slot_was_taken_is_done_in_another(void **state)
 {
@@ -241,6 +282,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_post_with_a_smaller_id_is_not_taken_for_an_old_one,
                                         begin_behind, failing_end),
         TEST(a_server_whose_slot_was_taken_takes_another),
+        TEST(who_watches_a_server_whose_slot_was_taken_hears_of_a_gap),
         TEST(what_was_begun_before_the_slot_was_taken_is_done_in_another),
     };
     return RUN_TESTS(tests);

@@ -169,6 +169,24 @@ static void a_server_that_stands_still_is_not_waited_for(void **state)
     assert_int_equal(badge(BOB), 2); /* what was given up has not happened */
 }
 
+static void await_writable(bool wanted)
+{
+    int64_t end_ms = now_ms() + PATIENCE_MS;
+    while (is_writable() != wanted && now_ms() < end_ms)
+        nanosleep(&(struct timespec){0, 10000000}, NULL);
+    assert_int_equal(is_writable(), wanted);
+}
+
+/* Also if nobody writes. */
+static void whether_anything_can_be_written_is_known(void **state)
+{
+    (void)state;
+    server_do("pause");
+    await_writable(false);
+    server_do("resume");
+    await_writable(true);
+}
+
 /* ---- Too much to do ------------------------------------------------------------------------- */
 
 static uint64_t busy_among(struct asked *asked, unsigned n)
@@ -239,6 +257,7 @@ int main(void)
         FAILING(no_server_is_started_on_one_that_takes_no_changes),
         FAILING(too_many_connections_are_told_and_passed),
         SOON(a_server_that_stands_still_is_not_waited_for),
+        SOON(whether_anything_can_be_written_is_known),
         SOON(queues_are_bounded),
         FAILING(a_server_that_comes_back_is_used_again),
     };

@@ -176,6 +176,7 @@ static void cluster_stats(struct engine *engine, struct tidings_stats *stats)
     struct cluster *cluster = (struct cluster *)engine;
     pthread_mutex_lock(&cluster->stats_mutex);
     *stats = cluster->stats;
+    stats->read_only = cluster->trouble != SQL_DONE;
     pthread_mutex_unlock(&cluster->stats_mutex);
     stats->newest_id = ids_last(&cluster->ids);
     clock_stats(&cluster->clock, stats);
@@ -183,6 +184,28 @@ static void cluster_stats(struct engine *engine, struct tidings_stats *stats)
     stats->clock_stopped |= llabs(stats->clock_off_ms) > CLOCKS_APART_MS;
     for (unsigned i = 0; i < cluster->n_lanes; i++)
         stats->waiting += queue_waiting(&cluster->lanes[i].queue);
+}
+
+/* One that a lease has as well as a change. */
+static bool is_of_all(enum sql_outcome outcome)
+{
+    return outcome == SQL_LOST || outcome == SQL_READ_ONLY;
+}
+
+void cluster_note_change(struct cluster *cluster, enum sql_outcome outcome)
+{
+    pthread_mutex_lock(&cluster->stats_mutex);
+    if (outcome == SQL_DONE || outcome == SQL_FULL || is_of_all(outcome))
+        cluster->trouble = outcome;
+    pthread_mutex_unlock(&cluster->stats_mutex);
+}
+
+void cluster_note_lease(struct cluster *cluster, enum sql_outcome outcome)
+{
+    pthread_mutex_lock(&cluster->stats_mutex);
+    if (is_of_all(outcome) || (outcome == SQL_DONE && is_of_all(cluster->trouble)))
+        cluster->trouble = outcome;
+    pthread_mutex_unlock(&cluster->stats_mutex);
 }
 
 static enum tidings_err cluster_secret(struct engine *engine, uint8_t secret[TIDINGS_SECRET_BYTES])

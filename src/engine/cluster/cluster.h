@@ -109,6 +109,7 @@ struct heard {
 struct news_reader {
     struct cluster *cluster;
     struct ticker ticker;
+    unsigned slot;             /* of the server, when it last looked */
     _Atomic uint64_t position; /* what is behind it has not been told */
     struct heard lanes[ID_SLOTS][LANES];
     int64_t began_s, looked_s;
@@ -165,12 +166,17 @@ struct cluster {
     pthread_mutex_t tell; /* one at a time */
     pthread_mutex_t stats_mutex;
     struct tidings_stats stats;
+    enum sql_outcome trouble; /* why nothing can be written; DONE: it can */
 };
 
 /* ---- cluster.c ------------------------------------------------------------------------------ */
 
 /* The moment that an operation happens at. */
 struct moment cluster_now(struct cluster *cluster, const struct tidings_op *op);
+
+/* What became of a change, or of the lease's, which tells of fewer troubles: whether anything can be written follows from it. */
+void cluster_note_change(struct cluster *cluster, enum sql_outcome outcome);
+void cluster_note_lease(struct cluster *cluster, enum sql_outcome outcome);
 
 void desk_init(struct cluster *cluster, struct desk *desk, bool reads);
 void desk_release(struct desk *desk);

@@ -514,7 +514,6 @@ static void count(struct lane *lane, size_t n, enum sql_outcome outcome)
         stats->batch_size[stats_bucket(n)]++;
         stats->commit_time_us[stats_bucket(lane->commit_us)]++;
     }
-    stats->read_only = outcome == SQL_READ_ONLY || outcome == SQL_FULL;
     pthread_mutex_unlock(&lane->cluster->stats_mutex);
 }
 
@@ -548,6 +547,7 @@ static void run_batch(struct lane *lane, struct tidings_call **calls, size_t n, 
             return;
         lane->lock_s = by_itself ? LOCK_LEAST_S : lock_wait_s(calls, n);
         outcome = try_batch(lane, calls, n, &attempt);
+        cluster_note_change(lane->cluster, outcome);
     }
     if (n > 1 && may_be_one_of_them(outcome)) {
         for (size_t i = 0; i < n; i++)

@@ -115,7 +115,7 @@ static bool put_lane_news(struct news_reader *news, const struct ends *ends, uns
                           unsigned lane, bool first)
 {
     const struct heard *heard = &news->lanes[slot][lane], *end = &ends->lanes[slot][lane];
-    if (slot == news->cluster->slot || (heard->fence == end->fence && heard->batch == end->batch))
+    if (slot == news->slot || (heard->fence == end->fence && heard->batch == end->batch))
         return false;
     buf_printf(&news->desk.text,
                "%s slot=%u AND lane=%u AND fence=%llu AND batch > %llu AND batch <= %llu",
@@ -148,10 +148,8 @@ static enum sql_outcome read_page(struct news_reader *news, uint64_t end,
                                   struct tidings_event *events, size_t *n)
 {
     struct desk *desk = &news->desk;
-    struct question question = {.what = ASKS_NEWS,
-                                .after = {news->position, end},
-                                .up_to = news->cluster->slot,
-                                .most = PAGE};
+    struct question question = {
+        .what = ASKS_NEWS, .after = {news->position, end}, .up_to = news->slot, .most = PAGE};
     question.events = events;
     question_put(desk, &question);
     enum sql_outcome outcome = sql_send(desk->sql, &desk->text);
@@ -180,6 +178,16 @@ static void note_look(struct news_reader *news, bool watched)
     news->looked_s = now;
 }
 
+/* Whether the server has another slot than before. Then nobody knows which events in between were told here already, and which
+ * were another server's in the old one. */
+static bool has_moved(struct news_reader *news)
+{
+    unsigned slot = news->cluster->slot;
+    bool moved = slot != news->slot;
+    news->slot = slot;
+    return moved;
+}
+
 /* Whether there may be more. The position moves on over what this server told itself, too. */
 static bool look(struct news_reader *news, struct tidings_event *events)
 {
@@ -189,6 +197,10 @@ static bool look(struct news_reader *news, struct tidings_event *events)
     if (!desk_connect(news->cluster, &news->desk, 0))
         return false;
     enum sql_outcome outcome = find_ends(news, &ends);
+    if (!outcome && has_moved(news)) {
+        tell(news->cluster, NULL, 0);
+        watched = false;
+    }
     if (!outcome && watched && ends.position > news->position)
         outcome = read_page(news, ends.position, events, &n);
     if (!outcome && n)
@@ -226,6 +238,7 @@ enum tidings_err news_start(struct cluster *cluster)
     if (!desk_connect(cluster, &news->desk, 0) || find_ends(news, &ends))
         return TIDINGS_UNREACHABLE;
     news->began_s = news->looked_s = now_s();
+    news->slot = cluster->slot;
     news->position = ends.position;
     memcpy(news->lanes, ends.lanes, sizeof ends.lanes);
     return ticker_start(&news->ticker, news_main, news) ? TIDINGS_OK : TIDINGS_NO_MEMORY;

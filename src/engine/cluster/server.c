@@ -384,8 +384,9 @@ void server_beat(struct cluster *cluster)
     struct moment now = clock_read(&cluster->clock);
     now.wall_ms = later(now.wall_ms, ids_last_ms(&cluster->ids));
     pthread_mutex_lock(&cluster->lease_mutex);
-    keep(cluster, &now);
+    enum sql_outcome outcome = keep(cluster, &now);
     pthread_mutex_unlock(&cluster->lease_mutex);
+    cluster_note_lease(cluster, outcome);
 }
 
 bool server_is_first(struct cluster *cluster)
