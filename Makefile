@@ -6,7 +6,7 @@
 #   SEED=n ROUNDS=n                for `make crash`
 #   SEED=n RUNS=n                  for `make moments`
 #   MINUTES=n                      for `make fuzz` and `make soak`
-#   QUICK=1                        for `make bench` and `make bench-streams`
+#   QUICK=1                        for `make bench`, `make bench-streams` and `make bench-cluster`
 #   BINARIES="before=PATH ..."     for `make bench-streams`
 
 SAN ?=
@@ -24,7 +24,7 @@ BUILD := build$(if $(SAN),-$(SAN))
 # The sanitizers need clang's interceptors to be the program's first library.
 OPTIONS := $(if $(SAN),-Db_sanitize=$(SAN) -Db_lundef=false)
 
-.PHONY: help setup tools everything build run cluster test lint fmt model cluster-tests moments crash powerloss faults fuzz soak clients bench bench-streams screenshots deb test-deb clean
+.PHONY: help setup tools everything build run cluster test lint fmt model cluster-tests moments crash powerloss faults fuzz soak clients bench bench-streams bench-cluster screenshots deb test-deb clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -117,6 +117,10 @@ bench: everything
 ## make bench-streams  posts to 5,000 online fans, in three minutes; QUICK=1: one; BINARIES="before=PATH now=PATH": side by side
 bench-streams: everything
 	@BUILD=$(BUILD) bench/streams $(if $(QUICK),--quick) $(addprefix --binary ,$(BINARIES))
+
+## make bench-cluster  the cluster engine against the same tables without batches, in five minutes; QUICK=1: under two
+bench-cluster: everything
+	@BUILD=$(BUILD) bench/cluster $(if $(QUICK),--quick) --out $(BUILD)/bench-cluster.json
 
 ## make screenshots  the README's pictures of the console, anew
 screenshots: everything

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The cluster engine measured beside the same tables written one transaction an operation: docs/bench/README.md, "The cluster
+ * engine". What is measured is a list of steps that both walk, each in a database of its own that bench/cluster filled.
+ *
+ *     world.c     who does what in the n-th step
+ *     calls.c     through the library, many calls in flight
+ *     singly.c    through libmariadb, one transaction a step, many connections
+ *     main.c      arguments, the choice, and what is printed
+ */
+#ifndef BENCH_DATABASE_BENCH_H
+#define BENCH_DATABASE_BENCH_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What bench/cluster made. Users and authors have ids of their own from 1 on; authors' come behind AUTHORS_FROM. */
+struct world {
+    uint64_t users;
+    uint64_t authors;    /* whom users follow, each with as many posts */
+    uint64_t followed;   /* by each user */
+    uint64_t posts;      /* of each author, numbered in the order of ids */
+    uint64_t first_post; /* its id */
+    uint64_t big;        /* the author of `publish` */
+};
+
+enum { AUTHORS_FROM = 2000000, STRANGERS_FROM = 3000000, NEWCOMERS_FROM = 10000000 };
+
+enum work { WORK_MARKS, WORK_FOLLOWS, WORK_LIKES, WORK_ONE_POST, WORK_PUBLISH, WORK_BADGE, WORKS };
+
+struct step {
+    uint64_t user, author, post;
+    uint32_t number; /* of the post among its author's */
+};
+
+/* The n-th step of that work: never the same twice before the world is used up, where false is returned. */
+bool world_step(const struct world *world, enum work work, uint64_t n, struct step *step);
+
+struct bench {
+    const char *mysql;  /* URL, for the library */
+    const char *socket; /* and for libmariadb */
+    const char *database;
+    struct world world;
+    enum work work;
+    unsigned in_flight; /* calls, or connections */
+    double seconds;
+    _Atomic uint64_t next; /* step */
+};
+
+struct outcome {
+    uint64_t steps;
+    double seconds;
+    double cpu_s; /* of this process */
+    uint64_t batches;
+};
+
+double bench_now(void);
+double bench_cpu(void);
+_Noreturn void bench_fail(const char *what, const char *why);
+
+struct outcome bench_calls(struct bench *bench);
+struct outcome bench_singly(struct bench *bench);
+
+/* Bytes of memory a post that stays in memory when the inbox of user 1, who follows everybody, is read. */
+double bench_heads(struct bench *bench);
+
+#endif

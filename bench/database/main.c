@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "bench.h"
+
+static const char *const works[WORKS] = {
+    [WORK_MARKS] = "marks",       [WORK_FOLLOWS] = "follows", [WORK_LIKES] = "likes",
+    [WORK_ONE_POST] = "one-post", [WORK_PUBLISH] = "publish", [WORK_BADGE] = "badge",
+};
+
+double bench_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+double bench_cpu(void)
+{
+    struct rusage r;
+    getrusage(RUSAGE_SELF, &r);
+    return (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) +
+           (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) / 1e6;
+}
+
+_Noreturn void bench_fail(const char *what, const char *why)
+{
+    fprintf(stderr, "bench-database: %s: %s\n", what, why);
+    exit(1);
+}
+
+static bool is_work(const char *name, enum work *work)
+{
+    for (unsigned i = 0; i < WORKS; i++)
+        if (!strcmp(name, works[i])) {
+            *work = i;
+            return true;
+        }
+    return false;
+}
+
+/* Every option has a value; where it goes. */
+static void read_options(struct bench *bench, uint64_t *next, char **arguments)
+{
+    uint64_t in_flight = bench->in_flight, ms = 3000;
+    struct {
+        const char *name;
+        const char **text;
+        uint64_t *number;
+    } options[] = {
+        {"--mysql", &bench->mysql, NULL},
+        {"--socket", &bench->socket, NULL},
+        {"--database", &bench->database, NULL},
+        {"--in-flight", NULL, &in_flight},
+        {"--ms", NULL, &ms},
+        {"--from", NULL, next},
+        {"--users", NULL, &bench->world.users},
+        {"--authors", NULL, &bench->world.authors},
+        {"--followed", NULL, &bench->world.followed},
+        {"--posts", NULL, &bench->world.posts},
+        {"--first-post", NULL, &bench->world.first_post},
+        {"--big", NULL, &bench->world.big},
+    };
+    for (; *arguments; arguments += 2) {
+        size_t i = 0;
+        while (i < sizeof options / sizeof *options && strcmp(options[i].name, *arguments))
+            i++;
+        if (i == sizeof options / sizeof *options || !arguments[1])
+            bench_fail(*arguments, "no such option, or no value");
+        if (options[i].text)
+            *options[i].text = arguments[1];
+        else
+            *options[i].number = strtoull(arguments[1], NULL, 10);
+    }
+    bench->in_flight = (unsigned)in_flight;
+    bench->seconds = (double)ms / 1e3;
+}
+
+/* Says on which step the next run has to begin, so that none is taken twice. */
+int main(int argc, char **argv)
+{
+    struct bench bench = {.in_flight = 512,
+                          .world = {.users = 1, .authors = 1, .followed = 1, .posts = 1}};
+    uint64_t next = 0;
+    bool heads = argc > 2 && !strcmp(argv[2], "heads");
+    if (argc < 3 || (!heads && !is_work(argv[2], &bench.work)))
+        bench_fail("usage", "bench-database calls|singly WORK [--option value]...");
+    read_options(&bench, &next, argv + 3);
+    if (!bench.world.users || !bench.world.authors || !bench.world.followed || !bench.in_flight)
+        bench_fail("usage", "a number must not be 0");
+    atomic_store(&bench.next, next);
+    if (heads) {
+        printf("{\"bytes_per_post\": %.1f}\n", bench_heads(&bench));
+        return 0;
+    }
+    struct outcome outcome =
+        !strcmp(argv[1], "singly") ? bench_singly(&bench) : bench_calls(&bench);
+    printf("{\"steps\": %llu, \"seconds\": %.3f, \"per_second\": %.1f, \"client_cpu_us\": %.2f, "
+           "\"batches\": %llu, \"all_steps\": %llu, \"next\": %llu}\n",
+           (unsigned long long)outcome.steps, outcome.seconds,
+           (double)outcome.steps / outcome.seconds, outcome.cpu_s * 1e6 / (double)outcome.steps,
+           (unsigned long long)outcome.batches,
+           (unsigned long long)(atomic_load(&bench.next) - next),
+           (unsigned long long)atomic_load(&bench.next));
+    return 0;
+}
