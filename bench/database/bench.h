@@ -41,6 +41,7 @@ struct bench {
     const char *mysql;  /* URL, for the library */
     const char *socket; /* and for libmariadb */
     const char *database;
+    uint64_t server; /* its process id; 0: its time is not known */
     struct world world;
     enum work work;
     unsigned in_flight; /* calls, or connections */
@@ -51,12 +52,13 @@ struct bench {
 struct outcome {
     uint64_t steps;
     double seconds;
-    double cpu_s; /* of this process */
+    double cpu_s; /* of this process and of the server */
     uint64_t batches;
 };
 
 double bench_now(void);
-double bench_cpu(void);
+/* What this process and the server have used so far. */
+double bench_cpu(const struct bench *bench);
 _Noreturn void bench_fail(const char *what, const char *why);
 
 struct outcome bench_calls(struct bench *bench);

@@ -151,7 +151,7 @@ static void fly(struct bench *bench, struct tidings *tidings, struct flight *fli
                 struct outcome *outcome)
 {
     struct flights *all = flights[0].all;
-    double from = bench_now(), cpu = bench_cpu();
+    double from = bench_now(), cpu = bench_cpu(bench);
     for (unsigned i = 0; i < bench->in_flight; i++)
         submit(bench, tidings, &flights[i]);
     while (bench_now() - from < bench->seconds) {
@@ -165,7 +165,7 @@ static void fly(struct bench *bench, struct tidings *tidings, struct flight *fli
     drain(all, tidings);
     outcome->steps += bench->in_flight;
     outcome->seconds = bench_now() - from;
-    outcome->cpu_s = bench_cpu() - cpu;
+    outcome->cpu_s = bench_cpu(bench) - cpu;
 }
 
 struct outcome bench_calls(struct bench *bench)

@@ -201,7 +201,7 @@ struct outcome bench_singly(struct bench *bench)
         bench_fail("singly", "no memory, or not for this");
     for (unsigned i = 0; i < bench->in_flight; i++)
         workers[i] = (struct worker){.bench = bench, .mysql = connect_to(bench)};
-    double from = bench_now(), cpu = bench_cpu();
+    double from = bench_now(), cpu = bench_cpu(bench);
     for (unsigned i = 0; i < bench->in_flight; i++) {
         workers[i].until = from + bench->seconds;
         if (pthread_create(&workers[i].thread, NULL, work, &workers[i]))
@@ -212,7 +212,7 @@ struct outcome bench_singly(struct bench *bench)
         outcome.steps += workers[i].steps;
     }
     outcome.seconds = bench_now() - from;
-    outcome.cpu_s = bench_cpu() - cpu;
+    outcome.cpu_s = bench_cpu(bench) - cpu;
     outcome.batches = outcome.steps;
     for (unsigned i = 0; i < bench->in_flight; i++)
         mysql_close(workers[i].mysql);

@@ -98,6 +98,11 @@ extern const struct rows cluster_rows;
 /* Loads all that is wanted in one round trip, behind the statements that stand in desk->text already, of which there are so many. */
 enum sql_outcome desk_load(struct desk *desk, unsigned n_before);
 
+/* The condition that the first `keys` keys are those of one of the rows, which are of one kind: (a,b) IN ((1,2),(3,4)). The
+ * server searches that list; terms with OR between them it would compare with every row, one after the other. It weighs every
+ * index there is for each of them, too: hence FORCE INDEX (PRIMARY) where this is used. */
+void desk_put_keys(struct buf *text, struct row **rows, size_t n, unsigned keys);
+
 /* ---- write.c -------------------------------------------------------------------------------- */
 
 /* Puts the statements together that write what has changed; false if there is nothing, or no memory for it. */

@@ -49,14 +49,31 @@ static int by_key(const void *a, const void *b)
     return key_order(x->key, y->key);
 }
 
-static void put_keys(struct buf *text, const struct kind_form *form, const struct row *row,
-                     unsigned n)
+static void put_tuple(struct buf *text, const uint64_t *numbers, unsigned n)
 {
-    if (!n)
+    for (unsigned i = 0; i < n; i++) {
+        buf_char(text, i ? ',' : '(');
+        buf_u64(text, numbers[i]);
+    }
+    buf_char(text, ')');
+}
+
+void desk_put_keys(struct buf *text, struct row **rows, size_t n, unsigned keys)
+{
+    const struct kind_form *form = &kind_forms[rows[0]->kind];
+    if (!keys) {
         buf_literal(text, "TRUE");
-    for (unsigned i = 0; i < n; i++)
-        buf_printf(text, "%s%s=%llu", i ? " AND " : "", form->keys[i],
-                   (unsigned long long)row->key[i]);
+        return;
+    }
+    for (unsigned i = 0; i < keys; i++)
+        buf_printf(text, "%c%s", i ? ',' : '(', form->keys[i]);
+    buf_literal(text, ") IN (");
+    for (size_t i = 0; i < n; i++) {
+        if (i)
+            buf_char(text, ',');
+        put_tuple(text, rows[i]->key, keys);
+    }
+    buf_char(text, ')');
 }
 
 /* Kinds whose rows others may change, and a change may rely on. */
@@ -89,16 +106,10 @@ static void put_rows(struct desk *desk, struct plans *plans, struct row **rows, 
     add_plan(desk, plans, (struct plan){.what = PLAN_ROWS, .kind = rows[0]->kind});
     buf_literal(&desk->text, "SELECT ");
     kind_put_columns(&desk->text, rows[0]->kind);
-    buf_printf(&desk->text, " FROM %s WHERE ", form->table);
+    buf_printf(&desk->text, " FROM %s FORCE INDEX (PRIMARY) WHERE ", form->table);
     if (ranges && form->range_only)
-        buf_printf(&desk->text, "%s AND (", form->range_only);
-    for (size_t i = 0; i < n; i++) {
-        if (i)
-            buf_literal(&desk->text, " OR ");
-        put_keys(&desk->text, form, rows[i], keys);
-    }
-    if (ranges && form->range_only)
-        buf_char(&desk->text, ')');
+        buf_printf(&desk->text, "%s AND ", form->range_only);
+    desk_put_keys(&desk->text, rows, n, keys);
     buf_text(&desk->text, lock_of(desk, rows[0]->kind));
 }
 

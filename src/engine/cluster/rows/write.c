@@ -124,15 +124,9 @@ static void put_rows(struct buf *text, struct row **rows, size_t n)
 
 static void put_deletes(struct buf *text, struct row **rows, size_t n)
 {
-    const struct kind_form *form = &kind_forms[rows[0]->kind];
-    buf_printf(text, "DELETE FROM %s WHERE ", form->table);
-    for (size_t i = 0; i < n; i++) {
-        if (i)
-            buf_literal(text, " OR ");
-        for (unsigned k = 0; k < kind_keys(rows[0]->kind); k++)
-            buf_printf(text, "%s%s=%llu", k ? " AND " : "", form->keys[k],
-                       (unsigned long long)rows[i]->key[k]);
-    }
+    const char *table = kind_forms[rows[0]->kind].table;
+    buf_printf(text, "DELETE %s FROM %s FORCE INDEX (PRIMARY) WHERE ", table, table);
+    desk_put_keys(text, rows, n, kind_keys(rows[0]->kind));
     buf_char(text, ';');
 }
 
