@@ -184,8 +184,8 @@ struct tidings_options {
      * back. NULL: nobody is. Must be quick: it runs on the writer thread. */
     void (*clock_jumped)(void *ctx, int64_t by_ms, bool stopped);
     void *clock_jumped_ctx;
-    /* Told when the stored data contradicts itself; NULL: nobody is. Must be quick: it runs on the
-     * writer thread. The text is gone afterwards. */
+    /* Told when the stored data contradicts itself, or when the database refused a statement; NULL: nobody is. Must be
+     * quick: it runs on a thread that changes or answers. The text is gone afterwards. */
     void (*fault)(void *ctx, const char *text);
     void *fault_ctx;
 };

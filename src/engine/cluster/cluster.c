@@ -87,6 +87,15 @@ void desk_disconnect(struct desk *desk)
     desk->sql = NULL;
 }
 
+void desk_tell_refusal(struct cluster *cluster, const struct desk *desk, enum sql_outcome outcome)
+{
+    char text[512];
+    if (outcome != SQL_REFUSED || !cluster->fault)
+        return;
+    snprintf(text, sizeof text, "the database refused a statement: %s", sql_message(desk->sql));
+    cluster->fault(cluster->fault_ctx, text);
+}
+
 void desk_clear(struct desk *desk)
 {
     sheet_clear(&desk->sheet);

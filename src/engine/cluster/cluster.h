@@ -185,6 +185,8 @@ void desk_release(struct desk *desk);
 bool desk_connect(struct cluster *cluster, struct desk *desk, int64_t until_ms);
 /* The connection is of no use any more. */
 void desk_disconnect(struct desk *desk);
+/* Whoever is told of faults hears what the database said. */
+void desk_tell_refusal(struct cluster *cluster, const struct desk *desk, enum sql_outcome outcome);
 /* The batch is over, whatever became of it. */
 void desk_clear(struct desk *desk);
 

@@ -456,6 +456,7 @@ static enum sql_outcome try_batch(struct lane *lane, struct tidings_call **calls
     }
     if (!outcome)
         tell(lane, position);
+    desk_tell_refusal(lane->cluster, desk, outcome);
     if (outcome == SQL_FENCED)
         server_is_fenced(lane->cluster, &lane->standing);
     /* One that takes no changes may not be the one any more that does. */

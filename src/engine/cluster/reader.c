@@ -82,6 +82,7 @@ static enum sql_outcome try_batch(struct reader *reader, struct tidings_call **c
     if (!desk_connect(reader->cluster, desk, calls_until(calls, n)))
         return SQL_LOST;
     enum sql_outcome outcome = run_all(reader, calls, n, said);
+    desk_tell_refusal(reader->cluster, desk, outcome);
     if (outcome != SQL_LOST && sql_run_text(desk->sql, "COMMIT"))
         outcome = SQL_LOST;
     if (outcome == SQL_LOST)

@@ -124,8 +124,9 @@ static void put_rows(struct buf *text, struct row **rows, size_t n)
 
 static void put_deletes(struct buf *text, struct row **rows, size_t n)
 {
-    const char *table = kind_forms[rows[0]->kind].table;
-    buf_printf(text, "DELETE %s FROM %s FORCE INDEX (PRIMARY) WHERE ", table, table);
+    /* By another name: DELETE HISTORY means something else to MariaDB. */
+    buf_printf(text, "DELETE t FROM %s t FORCE INDEX (PRIMARY) WHERE ",
+               kind_forms[rows[0]->kind].table);
     desk_put_keys(text, rows, n, kind_keys(rows[0]->kind));
     buf_char(text, ';');
 }
