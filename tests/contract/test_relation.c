@@ -42,6 +42,21 @@ static void the_following_limit_is_exact(void **state)
     assert_verifies();
 }
 
+/* Time never goes back behind a change; what is refused is none, also if somebody is followed of whom nobody has heard. */
+static void what_is_refused_does_not_move_the_time(void **state)
+{
+    (void)state;
+    close_engine();
+    options.settings.following_max = 1;
+    open_engine();
+    must(follow_op(BOB, 10));
+    atomic_fetch_add(&clock_ms, 1000);
+    assert_int_equal(run(follow_op(BOB, 11)), TIDINGS_FOLLOWING_LIMIT);
+    atomic_fetch_sub(&clock_ms, 500);
+    publish(ANN, "t", "");
+    assert_int_equal(answer.u.post.created_at, START_MS + 500);
+}
+
 static void the_bucket_survives_a_restart(void **state)
 {
     (void)state;
@@ -191,6 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         OPENED(a_repeat_changes_nothing),
         OPENED(the_following_limit_is_exact),
+        OPENED(what_is_refused_does_not_move_the_time),
         OPENED(the_bucket_survives_a_restart),
         OPENED(thousands_of_followed_authors_are_all_there),
         OPENED(fans_among_users_are_found_from_either_side),

@@ -251,6 +251,14 @@ static void put_locks(struct desk *desk, struct tidings_call **calls, size_t n)
     buf_literal(&desk->text, " ON DUPLICATE KEY UPDATE version=version");
 }
 
+/* Nothing of the batch has happened. If it is begun again, and refused then, time must not have gone on. */
+static void give_back(struct desk *desk, const struct stamp *stamps, size_t n)
+{
+    while (n--)
+        if (stamps[n].id)
+            ids_rewind(desk->ids, stamps[n].before, stamps[n].moves);
+}
+
 /* Rounds of loading and running, until every call has its outcome. */
 static enum sql_outcome run_all(struct lane *lane, struct tidings_call **calls, size_t n)
 {
@@ -262,8 +270,10 @@ static enum sql_outcome run_all(struct lane *lane, struct tidings_call **calls, 
     for (int round = 0; left; round++, statements = 0) {
         enum sql_outcome outcome =
             round < ROUNDS_MAX ? desk_load(&lane->desk, statements) : SQL_TIMEOUT;
-        if (outcome)
+        if (outcome) {
+            give_back(&lane->desk, stamps, n);
             return outcome;
+        }
         for (size_t i = 0; i < n; i++) {
             if (ready[i])
                 continue;
