@@ -527,7 +527,8 @@ const struct op_row row_comment = {
 };
 
 const struct op_row row_comment_delete = {
-    .weights = {[MOOD_MIXED] = 2, [MOOD_DELETE] = 4, [MOOD_VOTE] = 1, [MOOD_TALK] = 15},
+    .weights =
+        {[MOOD_PUSH] = 5, [MOOD_MIXED] = 2, [MOOD_DELETE] = 4, [MOOD_VOTE] = 1, [MOOD_TALK] = 15},
     .arguments = comment_id_arguments,
     .mistake = generate_bad_post,
     .report = comment_id_report,

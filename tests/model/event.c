@@ -175,7 +175,8 @@ static bool sweep_events(struct sweep *sweep)
 /* ---- Rows ---------------------------------------------------------------------------------------- */
 
 const struct op_row row_events = {
-    .weights = {[MOOD_MIXED] = 4, [MOOD_LOOK] = 8, [MOOD_VOTE] = 3, [MOOD_STORY] = 2},
+    .weights =
+        {[MOOD_MIXED] = 4, [MOOD_LOOK] = 8, [MOOD_VOTE] = 3, [MOOD_STORY] = 2, [MOOD_PUSH] = 10},
     .page = offsetof(struct tidings_op, u.page),
     .next = offsetof(struct tidings_answer, u.events.next),
     .endless = true,

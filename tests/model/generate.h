@@ -13,7 +13,8 @@
 /*
  * Moods: an even mix seldom leads anywhere, so for a while one thing is done much more than others:
  * an author publishes hundreds of posts, a fan reads hundreds, everybody follows and unfollows, votes
- * on the same comments, has a long talk under the same post, or reads stories on several devices.
+ * on the same comments, has a long talk under the same post, reads stories on several devices, or tells webhooks of it
+ * all.
  */
 enum mood {
     MOOD_MIXED,
@@ -26,6 +27,7 @@ enum mood {
     MOOD_TALK,
     MOOD_STORY,
     MOOD_DEVICES,
+    MOOD_PUSH,
     MOODS
 };
 
@@ -64,6 +66,8 @@ struct generator {
     unsigned writes_in_ms; /* at latest_ms */
     unsigned until_sweep;
     uint32_t n_onces; /* keys used so far */
+    bool
+        no_webhooks; /* for who runs steps where others before them are missing: positions would mean something else */
     struct generator_list lists[LISTS];
     struct step last_reaction; /* with user_id 0 before the first */
     struct generator_client clients[CLIENTS];

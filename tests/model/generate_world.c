@@ -49,6 +49,8 @@ static void choose_settings(struct generator *g)
     *s = options.settings;
     s->map_mb = 1024;
     s->read_events = rng_below(&g->rng, 2);
+    if (rng_percent(&g->rng, 80))
+        s->event_days = 3650; /* which few runs live to see: until then webhooks are exact */
     if (rng_percent(&g->rng, 30))
         return;
     s->follow_burst = ONE_OF(g, 1, 3, 10, 100);
@@ -62,7 +64,9 @@ static void choose_settings(struct generator *g)
     s->mark_max = ONE_OF(g, 1, 5, 70, 500);
     s->page_max = ONE_OF(g, 2, 7, 64, 65, 100);
     s->page_default = rng_between(&g->rng, 1, s->page_max < 20 ? s->page_max : 20);
-    s->event_days = ONE_OF(g, 1, 2, 14);
+    if (rng_percent(&g->rng, 50))
+        s->event_days = ONE_OF(g, 1, 2, 14);
+    s->webhooks_max = ONE_OF(g, 1, 3, 64);
     s->once_hours = ONE_OF(g, 1, 5, 24);
     s->recent_mb = ONE_OF(g, 0, 128);
     s->scenes_max = ONE_OF(g, 2, 12, 10000);

@@ -80,6 +80,7 @@ void model_release(struct model *model)
     for (size_t i = 0; i < model->n_onces; i++)
         model_drop(model->onces[i].stored);
     release_stories(&model->stories);
+    model_drop_webhooks(model);
     free(model->onces);
     free(model->users);
     free(model->follows);
@@ -106,6 +107,7 @@ void model_answer_release(struct model_answer *answer)
     free(answer->reacted_rows);
     free(answer->comment_rows);
     free(answer->hot_rows);
+    free(answer->webhook_rows);
     free(answer->story.scenes);
     free(answer->story.readings);
     free(answer->story.subscriptions);

@@ -176,6 +176,31 @@ struct model_story_answer {
     uint64_t unread;
 };
 
+/* ---- Webhooks ------------------------------------------------------------------------------- */
+
+struct model_webhook {
+    struct tidings_text name;
+    struct tidings_text url;
+    struct tidings_text secret;
+    struct tidings_text old_secret; /* empty: none */
+    int64_t rotated_at;             /* when it became that */
+    struct tidings_text last_error;
+    bool disabled;
+    uint64_t events;
+    size_t place;                 /* so many events are behind it */
+    bool is_dead;                 /* events were given up since the last success; */
+    size_t dead_from;             /* and that was its place before */
+    struct tidings_webhook shown; /* what else is shown, as it is */
+};
+
+/* One in an answer; the engine's position lies between those of two events, 0 where such a one is not known. */
+struct model_webhook_row {
+    struct tidings_webhook row;
+    size_t place;
+    uint64_t position_least;
+    uint64_t position_below;
+};
+
 /* ---- All of it ------------------------------------------------------------------------------ */
 
 /* An operation that asked to be made once, and what it was answered. */
@@ -208,6 +233,9 @@ struct model {
     struct model_once *onces; /* oldest first */
     size_t n_onces;
     struct model_stories stories;
+    struct model_webhook *webhooks; /* in no order */
+    size_t n_webhooks;
+    uint64_t newest_generation; /* of any webhook there ever was */
 };
 
 /* What a token covers: what was there when it was given. One that was given by no answer covers nothing, and is refused. */
@@ -233,6 +261,9 @@ struct model_call {
     uint64_t new_scene_id;           /* likewise for SCENE_PUBLISH */
     const uint64_t *new_message_ids; /* the id of every message of the scene afterwards */
     size_t n_new_message_ids;
+    uint64_t new_generation; /* WEBHOOK_SET, WEBHOOK_RETRY */
+    uint64_t
+        reported; /* WEBHOOK_REPORT: how many events the position covers; more than there are: it has not been yet */
 };
 
 /*
@@ -299,6 +330,7 @@ struct model_answer {
     struct model_hot
         *hot_rows; /* all there are, not only a page, in no order: see struct model_hot */
     bool halves;   /* HOT: there is a half-life */
+    struct model_webhook_row *webhook_rows; /* also where there is but one */
     struct model_story_answer story;
     struct tidings_cursor next;
 };
@@ -474,5 +506,24 @@ bool write_reading_clear(struct model *model, const struct model_call *call,
 void read_readings(struct model *model, const struct model_call *call, struct model_answer *answer);
 const char *check_reading(const struct model *model, const struct model_call *call);
 const char *check_readings(const struct model *model, const struct model_call *call);
+
+/* Whether webhooks are as the model says: no event is too old to be read. */
+bool model_webhooks_exact(const struct model *model, int64_t now_ms);
+/* The one of that name, or NULL. */
+struct model_webhook *model_webhook(const struct model *model, struct tidings_text name);
+bool model_webhook_wants(const struct model_webhook *webhook, enum tidings_event_type type);
+void model_drop_webhooks(struct model *model);
+bool write_webhook_set(struct model *model, const struct model_call *call,
+                       struct model_answer *answer);
+bool write_webhook_delete(struct model *model, const struct model_call *call,
+                          struct model_answer *answer);
+bool write_webhook_retry(struct model *model, const struct model_call *call,
+                         struct model_answer *answer);
+bool write_webhook_report(struct model *model, const struct model_call *call,
+                          struct model_answer *answer);
+void read_webhook(struct model *model, const struct model_call *call, struct model_answer *answer);
+void read_webhooks(struct model *model, const struct model_call *call, struct model_answer *answer);
+const char *check_webhook(const struct model *model, const struct model_call *call);
+const char *check_webhook_report(const struct model *model, const struct model_call *call);
 
 #endif

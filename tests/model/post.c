@@ -309,7 +309,8 @@ static bool sweep_posts(struct sweep *sweep)
 
 const struct op_row row_publish = {
     .delivers = true,
-    .weights = {[MOOD_MIXED] = 16,
+    .weights = {[MOOD_PUSH] = 10,
+                [MOOD_MIXED] = 16,
                 [MOOD_PUBLISH] = 80,
                 [MOOD_READ] = 6,
                 [MOOD_RELATE] = 15,

@@ -382,7 +382,8 @@ static bool sweep_fans(struct sweep *sweep, uint64_t viewer)
 /* ---- Rows ---------------------------------------------------------------------------------------- */
 
 const struct op_row row_follow = {
-    .weights = {[MOOD_MIXED] = 12,
+    .weights = {[MOOD_PUSH] = 8,
+                [MOOD_MIXED] = 12,
                 [MOOD_PUBLISH] = 3,
                 [MOOD_READ] = 1,
                 [MOOD_RELATE] = 55,

@@ -171,7 +171,12 @@ bool run_call(struct run *run, const struct model_call *asked)
     const struct tidings_op *op = asked->op;
     const struct op_row *row = op_row(op->kind);
     struct model_call call = {
-        .op = op, .now_ms = op->now_ms, .after = asked->after, .up_to = asked->up_to};
+        .op = op,
+        .now_ms = op->now_ms,
+        .after = asked->after,
+        .up_to = asked->up_to,
+        .reported = asked->reported,
+    };
     enum tidings_err err = tidings_run(run->engine, op, &run->answer);
 
     if (op->now_ms == 0)
@@ -281,9 +286,11 @@ static bool resolve(struct run *run, const struct step *step, struct tidings_op 
     struct tidings_page *page = op_page(op);
 
     run->up_to = (struct model_moment){0};
+    run->reported = 0;
     if (row != NULL && row->resolve != NULL && !row->resolve(run, step, op))
         return false;
     call->up_to = run->up_to;
+    call->reported = run->reported;
     if (page != NULL) {
         struct place at = find_place(run, step);
 

@@ -87,6 +87,7 @@ struct run {
     struct run_story story;
     struct model_moment up_to; /* what the token of the step under way covers */
     uint64_t *ids;             /* that the step under way marks */
+    uint64_t reported; /* what the position in the step under way covers: see struct model_call */
 
     /* Told of every operation that both have run, with all that the model had to be told; may be NULL. */
     void (*ran)(struct run *run, const struct model_call *call);

@@ -329,7 +329,7 @@ static bool sweep_scene(struct sweep *sweep)
 
 const struct op_row row_scene_publish = {
     .delivers = true,
-    .weights = {[MOOD_MIXED] = 6, [MOOD_STORY] = 30, [MOOD_DEVICES] = 10},
+    .weights = {[MOOD_PUSH] = 8, [MOOD_MIXED] = 6, [MOOD_STORY] = 30, [MOOD_DEVICES] = 10},
     .arguments = scene_publish_arguments,
     .mistake = bad_scene,
     .report = scene_report,

@@ -177,7 +177,7 @@ static int model_profile_line(char *line, const struct model_answer *a)
 /* Profiles are swept with the relations. */
 
 const struct op_row row_profile_set = {
-    .weights = {[MOOD_MIXED] = 3},
+    .weights = {[MOOD_PUSH] = 4, [MOOD_MIXED] = 3},
     .arguments = profile_arguments,
     .mistake = bad_profile,
     .report = profile_report,

@@ -114,6 +114,7 @@ static bool make_calls(struct script *script, struct run *run, size_t users, siz
     struct generator *g = calloc(1, sizeof *g);
     char dir[SCRIPT_PATH];
     generator_init(g, script->recording, script->recording->seed, users);
+    g->no_webhooks = true;
     script_path(dir, "%s/script", script->dir);
     bool ok = run_open(run, script->recording, dir) && script_newest(run, &script->newest[0]);
     run->ran = keep_call;
