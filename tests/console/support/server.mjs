@@ -1,5 +1,6 @@
 // A real `tidings serve` in a directory of its own, on a free port, and calls to it as any user.
 import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -10,23 +11,40 @@ const program = process.env.TIDINGS_BIN ?? join(root, "build/tidings");
 const SECRET = "a secret of the console's tests, 32 bytes and more";
 const START_MS = 30_000;
 
+/** On the cluster engine the directory's name stands for a database of tests/support/with-mariadb. */
+export const isCluster = process.env.TIDINGS_TEST_ENGINE === "cluster";
+
+function run(...args) {
+    const done = spawnSync(program, args, { env: { ...process.env, TIDINGS_JWT_SECRET: SECRET }, encoding: "utf8" });
+    if (done.status !== 0) throw new Error(`tidings ${args.join(" ")}: ${done.stderr}`);
+    return done.stdout.trim();
+}
+
+/** How the program is told where its data is. */
+function placeOf(dir) {
+    if (!isCluster) return ["--data", join(dir, "data")];
+    const name = `c_${createHash("sha256").update(dir).digest("hex").slice(0, 16)}`;
+    return ["--engine", "cluster", "--mysql", process.env.TIDINGS_TEST_MYSQL.replace("/?", `/${name}?`)];
+}
+
 const generous = ["--follow-burst", "100000", "--react-burst", "100000", "--comment-burst", "100000", "--publish-burst",
     "100000"];
 
 export class Server {
     #child = null;
-    #dir = mkdtempSync(join(tmpdir(), "tidings-console-"));
+    #dir;
     #tokens = new Map();
     #log = "";
     port = 0;
     /** What `serve --dev` printed; empty without it. */
     link = "";
 
-    /** `args` are further flags. */
-    constructor({ dev = false, args = [] } = {}) {
+    /** `args` are further flags; in a cluster it may be `beside` another, on the same database. */
+    constructor({ dev = false, args = [], beside = null } = {}) {
         this.dev = dev;
         this.args = args;
-        mkdirSync(this.backups);
+        this.#dir = beside ? beside.#dir : mkdtempSync(join(tmpdir(), "tidings-console-"));
+        mkdirSync(this.backups, { recursive: true });
     }
 
     get origin() {
@@ -39,7 +57,9 @@ export class Server {
 
     /** Starts it, again on the same port if it ran before. */
     async start() {
-        const places = ["--data", join(this.#dir, "data"), "--backup-dir", this.backups];
+        const place = placeOf(this.#dir);
+        if (isCluster) run("cluster", "init", ...place.slice(2));
+        const places = [...place, "--backup-dir", this.backups];
         const how = ["--listen", `127.0.0.1:${this.port}`, ...(this.dev ? ["--dev"] : [])];
         const child = spawn(program, ["serve", ...places, ...how, ...generous, ...this.args], {
             env: { ...process.env, TIDINGS_JWT_SECRET: SECRET },
@@ -84,12 +104,7 @@ export class Server {
     token(user, role = "user") {
         const key = `${role} ${user}`;
         if (!this.#tokens.has(key)) {
-            const made = spawnSync(program, ["token", "--user", String(user), "--role", role], {
-                env: { ...process.env, TIDINGS_JWT_SECRET: SECRET },
-                encoding: "utf8",
-            });
-            if (made.status !== 0) throw new Error(`tidings token: ${made.stderr}`);
-            this.#tokens.set(key, made.stdout.trim());
+            this.#tokens.set(key, run("token", "--user", String(user), "--role", role));
         }
         return this.#tokens.get(key);
     }

@@ -3,10 +3,12 @@ import { useState } from "preact/hooks";
 import { call, requestHeaders } from "../api/client";
 import { problemOf } from "../api/problem";
 import type { Status } from "../api/types";
-import { type Key, t } from "../i18n";
+import { t } from "../i18n";
 import { Choices, Loading } from "../ui/bits";
 import { number } from "../ui/format";
 import { Chart, type ChartRow } from "./Chart";
+import { ClusterFacts } from "./ClusterFacts";
+import { Fact } from "./Fact";
 import { EVERY_MS, History } from "./history";
 import { readMetrics, readSamples } from "./metrics";
 import { duration } from "./units";
@@ -88,15 +90,6 @@ async function takeReading(signal: AbortSignal): Promise<boolean> {
     }
 }
 
-function Fact({ name, value, bad = false }: { name: Key; value: string; bad?: boolean }) {
-    return (
-        <div class={bad ? "fact bad" : "fact"}>
-            <dt>{t(name)}</dt>
-            <dd>{value}</dd>
-        </div>
-    );
-}
-
 function Facts({ status }: { status: Status }) {
     return (
         <>
@@ -146,6 +139,7 @@ export function ChartsPart() {
                 {answers ? "" : t("operator.no_answer")}
             </p>
             {status ? <Facts status={status} /> : <Loading />}
+            {status?.cluster ? <ClusterFacts cluster={status.cluster} /> : null}
             <Choices
                 legend={t("chart.window")}
                 name="window"

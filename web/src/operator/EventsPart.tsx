@@ -41,7 +41,7 @@ const types: Record<EventRow["type"], true> = {
     PreferencesChanged: true,
 };
 
-/** Ids are in the order of time: 41 bits of milliseconds and 12 more. Here only to choose where to begin. */
+/** On one server events have ids in the order of time: 41 bits of milliseconds and 12 more. Here only to choose where to begin. */
 const ID_EPOCH_MS = 1577836800000;
 const ID_PER_MS = 4096;
 
@@ -50,6 +50,12 @@ type Begin = keyof typeof BEGINS;
 
 function idAgo(ms: number): number {
     return Math.max(0, (Date.now() - ms - ID_EPOCH_MS) * ID_PER_MS);
+}
+
+/** In a cluster events are counted: where as many begin as are shown. */
+async function placeAgo(ms: number, signal: AbortSignal): Promise<number> {
+    const { cluster } = await call("get", "/v1/admin/status", { admin: true, signal });
+    return cluster ? Math.max(0, cluster.news.position - MOST) : idAgo(ms);
 }
 
 interface Filters {
@@ -76,21 +82,24 @@ function useTail(begin: Begin, isPaused: boolean) {
     const [events, setEvents] = useState<EventRow[]>([]);
     const [skipped, setSkipped] = useState(false);
     const [problem, setProblem] = useState<unknown>(null);
-    const after = useRef(idAgo(BEGINS[begin]));
+    const after = useRef<number | null>(null);
+    const oldest = useRef(Date.now() - BEGINS[begin]);
     usePoll(
         async (signal) => {
             try {
+                let place = after.current ?? (await placeAgo(BEGINS[begin], signal));
                 let full = true;
                 for (let pages = 0; full && pages < PAGES_A_TURN; pages++) {
-                    const query = { after: after.current, limit: PAGE };
+                    const query = { after: place, limit: PAGE };
                     const page = await call("get", "/v1/events", { query, admin: true, signal });
                     if (signal.aborted) return;
-                    after.current = page.next_after;
+                    after.current = place = page.next_after;
                     full = page.items.length === PAGE;
-                    if (page.items.length) setEvents((before) => [...page.items.slice().reverse(), ...before].slice(0, MOST));
+                    const found = page.items.filter((event) => event.happened_at >= oldest.current).reverse();
+                    if (found.length) setEvents((before) => [...found, ...before].slice(0, MOST));
                 }
                 if (full) {
-                    after.current = Math.max(after.current, idAgo(NEAR_MS));
+                    after.current = Math.max(place, await placeAgo(NEAR_MS, signal));
                     setSkipped(true);
                 }
                 setProblem(null);
