@@ -143,6 +143,85 @@ static void old_base_images_and_segments_are_removed(void **state)
     assert_verifies();
 }
 
+static off_t newest_base_bytes(void)
+{
+    struct names bases;
+    char name[128], path[512];
+    struct stat stat;
+    list("snapshots", &bases);
+    while (bases.n && !strstr(bases.at[bases.n - 1], ".mdb"))
+        bases.n--;
+    assert_true(bases.n > 0);
+    snprintf(name, sizeof name, "snapshots/%s", bases.at[bases.n - 1]);
+    data_path(path, name);
+    assert_int_equal(lstat(path, &stat), 0);
+    return stat.st_size;
+}
+
+/* Makes a base image of large posts, and one after they were deleted. */
+static void waste_a_base_image(void)
+{
+    enum { POSTS = 40 };
+    uint64_t posts[POSTS];
+    static char body[LARGE + 1];
+    memset(body, 'x', LARGE);
+    for (size_t i = 0; i < POSTS; i++)
+        posts[i] = publish(ANN, "large", body);
+    make_bases(1);
+    assert_true(newest_base_bytes() > (off_t)POSTS * LARGE);
+    for (size_t i = 0; i < POSTS; i++)
+        delete_post(ANN, posts[i]);
+    make_bases(1);
+}
+
+/* Every one is made of the one before: what had been free in one stayed in all that followed. */
+static void a_base_image_is_no_larger_than_what_is_in_it(void **state)
+{
+    (void)state;
+    uint64_t kept = publish(BOB, "kept", needle);
+    waste_a_base_image();
+    assert_true(newest_base_bytes() < 10 * LARGE);
+    crash(true);
+    open_engine();
+    assert_body(kept);
+    assert_verifies();
+}
+
+/* As without room on the disk for a second one. */
+static void a_base_image_that_cannot_be_packed_is_taken_as_it_is(void **state)
+{
+    (void)state;
+    char path[512];
+    uint64_t kept = publish(BOB, "kept", needle);
+    data_path(path, "snapshots/unfinished.new");
+    assert_int_equal(mkdir(path, 0700), 0);
+    waste_a_base_image();
+    assert_true(newest_base_bytes() > 10 * LARGE);
+    assert_int_equal(rmdir(path), 0);
+    crash(true);
+    open_engine();
+    assert_body(kept);
+    assert_verifies();
+}
+
+static void an_image_that_was_not_finished_is_removed(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"snapshots/unfinished", "snapshots/unfinished.new"};
+    struct names bases;
+    close_engine();
+    for (size_t i = 0; i < 2; i++) {
+        char path[512];
+        data_path(path, names[i]);
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        assert_int_equal(fclose(file), 0);
+    }
+    open_engine();
+    list("snapshots", &bases);
+    assert_int_equal(bases.n, 0);
+}
+
 /* ---- What is missing or damaged ---------------------------------------------------------------- */
 
 static void a_torn_end_of_the_log_is_no_reason_to_complain(void **state)
@@ -409,6 +488,9 @@ int main(void)
         TEST(recovery_takes_the_newest_base_image_that_is_whole),
         TEST(a_data_file_that_is_gone_or_empty_is_made_of_the_base_image),
         TEST(old_base_images_and_segments_are_removed),
+        TEST(a_base_image_is_no_larger_than_what_is_in_it),
+        TEST(a_base_image_that_cannot_be_packed_is_taken_as_it_is),
+        TEST(an_image_that_was_not_finished_is_removed),
         TEST(a_torn_end_of_the_log_is_no_reason_to_complain),
         TEST(a_damaged_record_keeps_it_from_opening_and_can_be_salvaged),
         TEST(a_missing_segment_keeps_it_from_opening),

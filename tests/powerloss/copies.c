@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A backup, and a restore from it, are durable when they are said to be done: the power fails right after each, nothing that
- * was not synced has reached the disk, and what is left must open with everything in it.
+ * was not synced has reached the disk, and what is left must open with everything in it. Once with an image that is taken as
+ * it is, once with one that is packed, since most of it is free.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include "support/script.h"
 #include "tidings.h"
 
-enum { FAN = 1, AUTHOR = 2, POSTS = 40, COPIES = 2 };
+enum { FAN = 1, AUTHOR = 2, OTHER = 3, POSTS = 40, GONE = 20, LONG = 50000, COPIES = 2 };
 
 static const char *const copies[COPIES] = {"backup", "restored"};
 
@@ -53,7 +54,26 @@ static uint64_t badge(struct tidings *engine)
     return total;
 }
 
-static void fill(const char *dir)
+/* Much that is not there any more. */
+static void waste(struct tidings *engine)
+{
+    static char body[LONG];
+    memset(body, 'x', sizeof body);
+    struct tidings_op publish = {.kind = TIDINGS_OP_PUBLISH,
+                                 .user_id = OTHER,
+                                 .u.publish = {TIDINGS_NOTE, {"title", 5}, {body, sizeof body}}};
+    struct tidings_op delete = {.kind = TIDINGS_OP_DELETE, .user_id = OTHER};
+    struct tidings_answer answer;
+    tidings_answer_init(&answer);
+    for (int i = 0; i < GONE; i++) {
+        must("publish", tidings_run(engine, &publish, &answer), NULL);
+        delete.u.post.post_id = answer.u.post.id;
+        must("delete", tidings_run(engine, &delete, &answer), NULL);
+    }
+    tidings_answer_release(&answer);
+}
+
+static void fill(const char *dir, bool wasteful)
 {
     struct tidings *engine = open_at(dir);
     struct tidings_answer answer;
@@ -67,6 +87,8 @@ static void fill(const char *dir)
     for (int i = 0; i < POSTS; i++)
         must("publish", tidings_run(engine, &publish, &answer), NULL);
     tidings_answer_release(&answer);
+    if (wasteful)
+        waste(engine);
     tidings_close(engine);
 }
 
@@ -135,7 +157,7 @@ static size_t replay(const char *trace, const char *dir)
     return done;
 }
 
-int main(void)
+static void copy(bool wasteful)
 {
     char dir[SCRIPT_PATH], root[SCRIPT_PATH], data[SCRIPT_PATH], trace[SCRIPT_PATH];
     int status;
@@ -144,7 +166,7 @@ int main(void)
     script_path(data, "%s/data", root);
     script_path(trace, "%s/trace", dir);
     script_make_dir(root);
-    fill(data);
+    fill(data, wasteful);
     pid_t pid = fork();
     if (pid == 0)
         make_copies(root, trace);
@@ -153,5 +175,11 @@ int main(void)
     if (replay(trace, dir) != COPIES)
         give_up("copying", "not all were made");
     script_remove(dir);
+}
+
+int main(void)
+{
+    copy(false);
+    copy(true);
     return EXIT_SUCCESS;
 }

@@ -225,6 +225,30 @@ enum tidings_err image_replay(struct kv *kv, struct image_job *job)
 
 /* ---- Making one ----------------------------------------------------------------------------- */
 
+/* In place of the file, a copy of its pages in use. Without room for two, the one there is will do. */
+static bool pack(const struct image_job *job, struct kv *kv)
+{
+    char packed[PATH_BYTES];
+    int n = snprintf(packed, sizeof packed, "%s" IMAGE_PACKED, job->path);
+    if (n < 0 || (size_t)n >= sizeof packed)
+        return false;
+    bool done = kv_pack(kv, packed) && !rename(packed, job->path);
+    if (!done)
+        unlink(packed);
+    return done;
+}
+
+/*
+ * A replay of a few large transactions leaves up to twice as many free pages as there are others. Every image is made of the
+ * one before and would have them for good; and the next one waits for as much log as this one has bytes.
+ */
+static enum tidings_err finish(const struct image_job *job, struct kv *kv)
+{
+    if (kv_is_loose(kv) && pack(job, kv))
+        return TIDINGS_OK;
+    return kv_finish(kv) ? TIDINGS_OK : TIDINGS_IO;
+}
+
 static enum tidings_err fill(struct image_job *job)
 {
     struct kv_options options = {.path = job->path, .map_bytes = job->map_bytes};
@@ -236,8 +260,8 @@ static enum tidings_err fill(struct image_job *job)
         return err;
     }
     err = image_replay(kv, job);
-    if (!err && job->for_good && !kv_finish(kv))
-        err = TIDINGS_IO;
+    if (!err && job->for_good)
+        err = finish(job, kv);
     kv_close(kv);
     return err;
 }

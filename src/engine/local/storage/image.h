@@ -46,8 +46,10 @@ struct image_job {
 
 /*
  * Makes the file from the newest base image that is whole and old enough, and the log. The caller gives
- * it its name. On failure there is no file.
+ * it its name. On failure there is no file. If the process is killed meanwhile there may be a second one, whose name ends in
+ * IMAGE_PACKED.
  */
+#define IMAGE_PACKED ".new"
 enum tidings_err image_make(struct image_job *job);
 
 /* Brings an image that is open up to the log's end. */

@@ -18,7 +18,7 @@
 
 enum { LOOK_EVERY_S = 1 };
 
-static const char unfinished[] = "unfinished";
+static const char unfinished[] = "unfinished", packed[] = "unfinished" IMAGE_PACKED;
 
 /* ---- How much there is ---------------------------------------------------------------------- */
 
@@ -246,6 +246,7 @@ bool keeper_start(struct store *store)
     if (store->read_only)
         return true;
     remove_file(store->base_dir, unfinished);
+    remove_file(store->base_dir, packed);
     /* The last segment would count whole, whatever of it is new. */
     uint64_t based = newest_base(store).number;
     store->log_before = based == redo_synced(store->redo) ? 0 : log_behind(store, based);

@@ -32,6 +32,8 @@ enum {
 #define MAP_SPARE  ((uint64_t)64 << 20)
 #define ROOM_LEAST ((uint64_t)1 << 20)
 #define ROOM_MOST  ((uint64_t)64 << 20)
+/* What is larger has not much that is free beside it, and a copy, which nothing can interrupt, would take long. */
+#define PACK_MOST ((uint64_t)1 << 30)
 
 /* In TABLE_META: the newest batch in the file. */
 static const struct key applied_key = {7, "applied"};
@@ -266,6 +268,39 @@ bool kv_finish(struct kv *kv)
 {
     return !mdb_env_sync(kv->env, 1) && !ftruncate(kv->fd, (off_t)kv_used_bytes(kv)) &&
            !fsync(kv->fd);
+}
+
+/* Bytes of the pages that hold rows. */
+static int live_bytes(struct kv *kv, uint64_t *bytes)
+{
+    MDB_txn *txn;
+    size_t pages = 0;
+    int rc = mdb_txn_begin(kv->env, NULL, MDB_RDONLY, &txn);
+    if (rc)
+        return rc;
+    for (int i = 0; i < TABLE_COUNT && !rc; i++) {
+        MDB_stat stat = {0};
+        rc = mdb_stat(txn, kv->dbi[i], &stat);
+        pages += stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages;
+    }
+    mdb_txn_abort(txn);
+    *bytes = pages * kv->page_bytes;
+    return rc;
+}
+
+bool kv_is_loose(struct kv *kv)
+{
+    uint64_t live;
+    return !live_bytes(kv, &live) && live <= PACK_MOST && live < kv_used_bytes(kv) / 4 * 3;
+}
+
+bool kv_pack(struct kv *kv, const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    bool done = !mdb_env_copyfd2(kv->env, fd, MDB_CP_COMPACT) && !fsync(fd);
+    return !close(fd) && done;
 }
 
 bool kv_lacks_room(const struct kv *kv)

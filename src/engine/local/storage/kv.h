@@ -98,8 +98,14 @@ enum tidings_err kv_open(const struct kv_options *options, struct kv **kv, const
 /* Whether it was opened without room on the disk for the next change. */
 bool kv_lacks_room(const struct kv *kv);
 
-/* Makes the file durable and as short as it can be; true if that worked. Then kv_close. */
+/* Makes the file durable, without what lies behind its last page; true if that worked. Then kv_close. */
 bool kv_finish(struct kv *kv);
+
+/* Whether so much of the file is free that it is worth packing. */
+bool kv_is_loose(struct kv *kv);
+
+/* Makes a new file of the pages in use, and makes that durable; true if it worked. Nobody may be writing. */
+bool kv_pack(struct kv *kv, const char *path);
 
 /* From now on commits are logged. */
 void kv_log(struct kv *kv, struct redo *redo);
