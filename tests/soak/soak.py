@@ -12,6 +12,8 @@ import asyncio
 import csv
 import os
 import random
+import re
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -26,10 +28,11 @@ from suite import svg  # noqa: E402
 
 DAYS = 12  # of the server's, in the run; what is kept for a day has come and gone eleven times
 DAY_S = 86400
-WRITE_EVERY_S = 20  # of ours, on average, one of the authors
+WRITE_EVERY_S = 4  # of ours, on average, one of the authors
+PAGE = 4096
 MIB = 1 << 20
 GROWTH_MAX = 0.10  # of the mean, from the second third of the run to the last
-NAMES = {"rss": "memory", "log": "log", "bases": "base images", "data": "data file"}
+NAMES = {"rss": "memory", "log": "log", "bases": "base images", "data": "data file", "live": "rows in it"}
 SETTINGS = {"follow_burst": 1_000_000, "react_burst": 1_000_000, "comment_burst": 1_000_000, "publish_burst": 1_000_000, "access_log": 0,
             "once_hours": 1, "log_segment_mb": 1, "snapshot_log_mb": 2, "recent_mb": 4,
             "http_idle_timeout_ms": 3_600_000}
@@ -46,16 +49,26 @@ def bytes_in(path):
     return total
 
 
+def pages_in(path):
+    """Those of LMDB's file up to the last one used, and how many of them hold nothing."""
+    told = subprocess.run(["mdb_stat", "-n", "-e", "-f", path], capture_output=True, text=True, check=True).stdout
+    return [int(re.search(rf"{what}: (\d+)", told).group(1)) for what in ("Number of pages used", "Free pages")]
+
+
 def measure(server, world, began):
     data = Path(server.data)
+    pages, free = pages_in(data / "data.mdb")
     return {
         "seconds": round(time.monotonic() - began, 1),
         "rss": server.rss_bytes(),
         "log": bytes_in(data / "log"),
         "bases": bytes_in(data / "snapshots"),
         "data": (data / "data.mdb").stat().st_blocks * 512,
+        "used": pages * PAGE,
+        "live": (pages - free) * PAGE,
         "answers": world.answers,
-        "kept": world.kept,
+        "made": world.made,
+        "told": world.told,
     }
 
 
@@ -84,13 +97,10 @@ async def live(person, until, pause_s, steps):
         await person.rng.choices(acts, weights)[0](person)
 
 
-async def settle_in(authors):
+async def settle_in(authors, readers):
     for author in authors:
-        await author.begin_story()
-        for _ in range(traffic.POSTS):
-            await author.publish()
-        for _ in range(traffic.SCENES):
-            await author.publish_scene()
+        await author.begin()
+    await asyncio.gather(*(reader.settle() for reader in readers))
 
 
 async def run(arguments, server, file):
@@ -100,14 +110,19 @@ async def run(arguments, server, file):
     for person in people:
         await person.connect(server.port)
     authors, readers = people[:traffic.AUTHORS], people[traffic.AUTHORS:]
-    await settle_in(authors)
+    await settle_in(authors, readers)
     began = time.monotonic()
     until = began + arguments.minutes * 60
     writing = [(traffic.Person.publish, 1), (traffic.Person.publish_scene, 1)]
+    listening = [asyncio.create_task(reader.listen(server.port)) for reader in readers[:traffic.LISTENERS]]
     sampling = asyncio.create_task(sample(server, world, began, until, max(1, arguments.minutes / 6), file))
     await asyncio.gather(
         *(live(author, until, WRITE_EVERY_S * traffic.AUTHORS, writing) for author in authors),
         *(live(reader, until, traffic.READERS / arguments.rate, traffic.READING) for reader in readers))
+    for listener in listening:
+        assert not listener.done(), listener.exception()
+        listener.cancel()
+    await asyncio.gather(*listening, return_exceptions=True)
     for person in people:
         person.close()
     return await sampling
@@ -162,7 +177,7 @@ def main():
     finally:
         server.close()
     (out / "soak.svg").write_text(plot(rows, arguments.minutes), encoding="utf-8")
-    print(f"{rows[-1]['answers']} answers, {rows[-1]['kept']} posts, scenes and comments written")
+    print(f"{rows[-1]['answers']} answers, {rows[-1]['made']} posts, scenes and comments made, {rows[-1]['told']} events on streams")
     sys.exit(0 if judge(rows) else 1)
 
 
