@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* A skip list in an arena: rows in the order of their kinds and keys. */
+/* A skip list in an arena: rows in the order of their kinds and keys; and a table by which single ones are found. */
 #include "engine/cluster/rows/sheet.h"
 
 #include <stdlib.h>
 
+enum { TABLE_FIRST = 1024, TABLE_KEPT = 16384 };
+
 void sheet_init(struct sheet *sheet, size_t memory_max)
 {
-    *sheet = (struct sheet){0};
+    *sheet = (struct sheet){.table = NULL};
     arena_init(&sheet->arena, memory_max);
 }
 
@@ -14,6 +16,14 @@ void sheet_clear(struct sheet *sheet)
 {
     arena_clear(&sheet->arena);
     memset(sheet->first, 0, sizeof sheet->first);
+    if (sheet->table_room > TABLE_KEPT) { /* it would have to be emptied after every small batch */
+        free(sheet->table);
+        sheet->table = NULL;
+        sheet->table_room = 0;
+    }
+    if (sheet->table)
+        memset(sheet->table, 0, sheet->table_room * sizeof(struct row *));
+    sheet->n_rows = 0;
     sheet->n_wanted = sheet->n_undo = 0;
     sheet->changed = NULL;
     sheet->failed = false;
@@ -21,6 +31,7 @@ void sheet_clear(struct sheet *sheet)
 
 void sheet_release(struct sheet *sheet)
 {
+    free(sheet->table);
     arena_release(&sheet->arena);
     free(sheet->wanted);
     free(sheet->undo);
@@ -37,9 +48,9 @@ static int compare(const struct row *row, enum kind kind, bool is_range,
     return order ? order : (int)row->is_range - (int)is_range;
 }
 
-/* The links that lead to where the row is, or would be. */
-static struct row *find(struct sheet *sheet, enum kind kind, bool is_range,
-                        const uint64_t key[ROW_KEYS], struct row ***links)
+/* The links that lead to where the row would be. */
+static void find_place(struct sheet *sheet, enum kind kind, bool is_range,
+                       const uint64_t key[ROW_KEYS], struct row ***links)
 {
     struct row **level = sheet->first;
     for (int i = SHEET_LEVELS - 1; i >= 0; i--) {
@@ -47,41 +58,98 @@ static struct row *find(struct sheet *sheet, enum kind kind, bool is_range,
             level = level[i]->next;
         links[i] = &level[i];
     }
-    struct row *row = *links[0];
-    return row && !compare(row, kind, is_range, key) ? row : NULL;
 }
 
-/* How high a row stands: by its key, one in four at each further level. */
-static int levels_of(enum kind kind, const uint64_t key[ROW_KEYS])
+static uint64_t hash_of(enum kind kind, bool is_range, const uint64_t key[ROW_KEYS])
 {
-    uint64_t hash = (uint64_t)kind * 0x9e3779b97f4a7c15u;
+    uint64_t hash = ((uint64_t)kind * 2 + is_range) * 0x9e3779b97f4a7c15u;
     for (int i = 0; i < ROW_KEYS; i++) {
         hash = (hash ^ key[i]) * 0xff51afd7ed558ccdu;
         hash ^= hash >> 32;
     }
+    return hash;
+}
+
+/* How high a row stands: one in four at each further level. */
+static int levels_of(uint64_t hash)
+{
     int levels = 1 + __builtin_ctzll(hash | (uint64_t)1 << 62) / 2;
     return levels < SHEET_LEVELS ? levels : SHEET_LEVELS;
+}
+
+/* ---- The table ------------------------------------------------------------------------------ */
+
+/* By the upper bits: the lower ones say how high a row stands. */
+static struct row **bucket_of(const struct sheet *sheet, uint64_t hash)
+{
+    return &sheet->table[(hash >> 32) & (sheet->table_room - 1)];
+}
+
+static struct row *find_single(const struct sheet *sheet, enum kind kind, bool is_range,
+                               const uint64_t key[ROW_KEYS], uint64_t hash)
+{
+    struct row *row = sheet->table ? *bucket_of(sheet, hash) : NULL;
+    while (row && (row->hash != hash || compare(row, kind, is_range, key)))
+        row = row->same_bucket;
+    return row;
+}
+
+/* As many buckets as rows. */
+static bool make_room(struct sheet *sheet)
+{
+    if (sheet->n_rows < sheet->table_room)
+        return true;
+    size_t room = sheet->table_room ? sheet->table_room * 2 : TABLE_FIRST;
+    struct row **table = calloc(room, sizeof *table);
+    if (!table)
+        return false;
+    free(sheet->table);
+    sheet->table = table;
+    sheet->table_room = room;
+    for (struct row *row = sheet->first[0]; row; row = row->next[0]) {
+        struct row **bucket = bucket_of(sheet, row->hash);
+        row->same_bucket = *bucket;
+        *bucket = row;
+    }
+    return true;
+}
+
+static struct row *add(struct sheet *sheet, enum kind kind, bool is_range,
+                       const uint64_t key[ROW_KEYS], uint64_t hash)
+{
+    struct row **links[SHEET_LEVELS], *row = NULL;
+    size_t levels = (size_t)levels_of(hash);
+    if (make_room(sheet))
+        row = arena_alloc(&sheet->arena, sizeof *row + levels * sizeof *row->next);
+    if (!row) {
+        sheet->failed = true;
+        return NULL;
+    }
+    struct row **bucket = bucket_of(sheet, hash);
+    *row = (struct row){.kind = kind, .is_range = is_range, .hash = hash, .same_bucket = *bucket};
+    memcpy(row->key, key, sizeof row->key);
+    find_place(sheet, kind, is_range, key, links);
+    for (size_t i = 0; i < levels; i++) {
+        row->next[i] = *links[i];
+        *links[i] = row;
+    }
+    *bucket = row;
+    sheet->n_rows++;
+    return row;
 }
 
 static struct row *find_or_add(struct sheet *sheet, enum kind kind, bool is_range,
                                const uint64_t key[ROW_KEYS])
 {
-    struct row **links[SHEET_LEVELS], *row = find(sheet, kind, is_range, key, links);
-    if (row)
-        return row;
-    int levels = levels_of(kind, key);
-    row = arena_alloc(&sheet->arena, sizeof *row + (size_t)levels * sizeof *row->next);
-    if (!row) {
-        sheet->failed = true;
-        return NULL;
-    }
-    *row = (struct row){.kind = kind, .is_range = is_range};
-    memcpy(row->key, key, sizeof row->key);
-    for (int i = 0; i < levels; i++) {
-        row->next[i] = *links[i];
-        *links[i] = row;
-    }
-    return row;
+    uint64_t hash = hash_of(kind, is_range, key);
+    struct row *row = find_single(sheet, kind, is_range, key, hash);
+    return row ? row : add(sheet, kind, is_range, key, hash);
+}
+
+static struct row *find_row(const struct sheet *sheet, enum kind kind, bool is_range,
+                            const uint64_t key[ROW_KEYS])
+{
+    return find_single(sheet, kind, is_range, key, hash_of(kind, is_range, key));
 }
 
 /* Room for one more in an array that doubles. */
@@ -121,7 +189,7 @@ static const struct value *look(struct sheet *sheet, enum kind kind, bool is_ran
 
 const struct value *sheet_peek(struct sheet *sheet, enum kind kind, const uint64_t key[ROW_KEYS])
 {
-    struct row **links[SHEET_LEVELS], *row = find(sheet, kind, false, key, links);
+    const struct row *row = find_row(sheet, kind, false, key);
     return row ? row->value : NULL;
 }
 
@@ -130,10 +198,9 @@ const struct value *sheet_get(struct sheet *sheet, enum kind kind, const uint64_
     static const struct value absent;
     const struct kind_form *form = &kind_forms[kind];
     uint64_t range[ROW_KEYS] = {0};
-    struct row **links[SHEET_LEVELS];
     memcpy(range, key, form->range_keys * sizeof *range);
     bool complete = form->has_range && !form->range_only && sheet_knows_range(sheet, kind, range);
-    if (complete && !find(sheet, kind, false, key, links))
+    if (complete && !find_row(sheet, kind, false, key))
         return &absent;
     return look(sheet, kind, false, key);
 }
@@ -145,7 +212,7 @@ bool sheet_has_range(struct sheet *sheet, enum kind kind, const uint64_t key[ROW
 
 bool sheet_knows_range(struct sheet *sheet, enum kind kind, const uint64_t key[ROW_KEYS])
 {
-    struct row **links[SHEET_LEVELS], *row = find(sheet, kind, true, key, links);
+    const struct row *row = find_row(sheet, kind, true, key);
     return row && row->value;
 }
 

@@ -32,7 +32,9 @@ struct row {
     struct row *next_changed; /* among those whose value is not what was loaded, or was once */
     bool is_changed;
     bool is_wanted;
-    struct row *next[]; /* by level */
+    uint64_t hash;
+    struct row *same_bucket; /* of the table */
+    struct row *next[];      /* by level */
 };
 
 /* The order of keys. */
@@ -52,6 +54,8 @@ struct undo {
 struct sheet {
     struct arena arena;
     struct row *first[SHEET_LEVELS];
+    struct row **table; /* all rows by their keys */
+    size_t n_rows, table_room;
     struct row **wanted;
     size_t n_wanted, wanted_room;
     struct row *changed;
