@@ -7,10 +7,11 @@ HEAD = 4  # of a packet: three bytes of length, and its number in the exchange; 
 
 
 class Relay:
-    """Listens on a socket of its own; `packets` are those sent on connections on which `marker` was sent once."""
+    """Listens on a socket of its own; `packets` are those sent on connections on which `marker` was sent once, but for those
+    that are nothing but `unawaited`."""
 
-    def __init__(self, path, server, marker):
-        self.path, self.server, self.marker = path, server, marker
+    def __init__(self, path, server, marker, unawaited):
+        self.path, self.server, self.marker, self.unawaited = path, server, marker, unawaited
         self.connections = []
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(os.fspath(path))
@@ -53,8 +54,9 @@ class Relay:
         """What is left of it when whole packets are counted."""
         counted["marked"] |= self.marker in data
         while len(data) >= HEAD and len(data) >= HEAD + int.from_bytes(data[:3], "little"):
-            counted["packets"] += data[3] == 0
-            data = data[HEAD + int.from_bytes(data[:3], "little"):]
+            end = HEAD + int.from_bytes(data[:3], "little")
+            counted["packets"] += data[3] == 0 and data[HEAD + 1:end] != self.unawaited
+            data = data[end:]
         return data
 
     def close(self):

@@ -83,8 +83,6 @@ static enum sql_outcome try_batch(struct reader *reader, struct tidings_call **c
         return SQL_LOST;
     enum sql_outcome outcome = run_all(reader, calls, n, said);
     desk_tell_refusal(reader->cluster, desk, outcome);
-    if (outcome != SQL_LOST && sql_run_text(desk->sql, "COMMIT"))
-        outcome = SQL_LOST;
     if (outcome == SQL_LOST)
         desk_disconnect(desk);
     desk_clear(desk);
@@ -113,6 +111,15 @@ static size_t drop_late(struct tidings_call **calls, struct tidings_answer *said
     return left;
 }
 
+/* When the answers are out, so that nobody waits for it; the next snapshot ends this one anyway, if it is wanted already. One
+ * that is left open keeps the server from removing what has been replaced since. */
+static void end_snapshot(struct reader *reader)
+{
+    struct desk *desk = &reader->desk;
+    if (desk->sql && !queue_waiting(&reader->cluster->reads) && sql_run_text(desk->sql, "COMMIT"))
+        desk_disconnect(desk);
+}
+
 static void run_batch(struct reader *reader, struct tidings_call **calls, size_t n)
 {
     struct tidings_answer said[READ_BATCH_MAX];
@@ -130,6 +137,7 @@ static void run_batch(struct reader *reader, struct tidings_call **calls, size_t
             calls[i]->err = err_of(calls[i], outcome);
         calls[i]->done(calls[i]);
     }
+    end_snapshot(reader);
 }
 
 void *reader_main(void *arg)
