@@ -95,6 +95,33 @@ static void any_server_shows_what_another_has_done(void **state)
 }
 
 /* What one server gave out as a moment is one for all of them, and swallows nothing that came later. */
+/* Each keeps copies of what users follow and have read. */
+static void what_is_read_on_one_server_is_read_on_all(void **state)
+{
+    enum { POSTS = 12 };
+    uint64_t posts[POSTS];
+    (void)state;
+    must(0, follow_op(BOB, ANN));
+    for (int i = 0; i < POSTS; i++)
+        posts[i] = publish(i % SERVERS, ANN);
+    for (uint64_t i = 0; i < POSTS; i++) {
+        for (int server = 0; server < SERVERS; server++)
+            assert_int_equal(badge(server, BOB), POSTS - i);
+        must((int)(i % SERVERS),
+             (struct tidings_op){.kind = TIDINGS_OP_MARK_READ,
+                                 .user_id = BOB,
+                                 .u.mark = {.post_ids = &posts[i], .n_post_ids = 1}});
+        assert_int_equal(answer.u.mark.total, POSTS - i - 1);
+    }
+    must(1, (struct tidings_op){.kind = TIDINGS_OP_UNFOLLOW,
+                                .user_id = BOB,
+                                .u.relation = {.user_id = ANN, .purge_inbox = true}});
+    publish(2, ANN);
+    for (int server = 0; server < SERVERS; server++)
+        assert_int_equal(badge(server, BOB), 0);
+    verify();
+}
+
 static void a_moment_is_the_same_everywhere(void **state)
 {
     (void)state;
@@ -198,6 +225,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         TEST(any_server_shows_what_another_has_done),
+        TEST(what_is_read_on_one_server_is_read_on_all),
         TEST(a_moment_is_the_same_everywhere),
         TEST(ids_grow_with_the_numbers),
         TEST(those_who_watch_one_server_hear_of_all),

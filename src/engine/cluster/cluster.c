@@ -32,6 +32,7 @@ void desk_init(struct cluster *cluster, struct desk *desk, bool reads)
                           .clocks_apart_ms = cluster->compares_clocks ? CLOCKS_APART_MS : 0,
                           .reads = reads};
     sheet_init(&desk->sheet, SHEET_MEMORY_MAX);
+    desk->copies = &cluster->copies;
     desk->known = &cluster->known;
     known_join(desk->known, &desk->guest);
     arena_init(&desk->scratch, SCRATCH_MEMORY_MAX);
@@ -241,6 +242,7 @@ static void release(struct cluster *cluster)
     ticker_release(&cluster->news.ticker);
     ticker_release(&cluster->caretaker.ticker);
     clock_release(&cluster->clock);
+    copies_release(&cluster->copies);
     known_release(&cluster->known);
     sql_close(cluster->pulse.sql);
     ticker_release(&cluster->pulse.ticker);
@@ -352,6 +354,7 @@ static struct cluster *make(const struct tidings_options *options)
     pthread_mutex_init(&cluster->tell, NULL);
     pthread_mutex_init(&cluster->stats_mutex, NULL);
     atomic_init(&cluster->others, true);
+    copies_init(&cluster->copies, (size_t)cluster->settings.recent_mb << 20);
     known_init(&cluster->known, (size_t)cluster->settings.heads_mb << 20);
     ids_init(&cluster->ids);
     queue_init(&cluster->reads);

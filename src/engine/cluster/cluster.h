@@ -149,6 +149,7 @@ struct cluster {
     void (*fault)(void *ctx, const char *text);
     void *fault_ctx;
     struct ids ids;
+    struct copies copies;
     struct known known;
     _Atomic unsigned slot; /* changed under the lock of the lease */
     _Atomic uint64_t fence;

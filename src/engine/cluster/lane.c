@@ -464,8 +464,10 @@ static enum sql_outcome try_batch(struct lane *lane, struct tidings_call **calls
         outcome = look_back(lane);
         desk->news.lost |= !outcome; /* at which position is not known */
     }
-    if (!outcome)
+    if (!outcome) {
+        desk_put_copies(desk);
         tell(lane, position);
+    }
     desk_tell_refusal(lane->cluster, desk, outcome);
     if (outcome == SQL_FENCED)
         server_is_fenced(lane->cluster, &lane->standing);

@@ -7,6 +7,7 @@
 #define CLUSTER_ROWS_DESK_H
 
 #include "engine/clock.h"
+#include "engine/cluster/rows/copies.h"
 #include "engine/cluster/rows/ids.h"
 #include "engine/cluster/rows/known.h"
 #include "engine/cluster/rows/sheet.h"
@@ -52,6 +53,7 @@ struct desk {
     struct sheet sheet;
     struct known *known; /* the server's */
     struct known_guest guest;
+    struct copies *copies;            /* the server's, too */
     struct wanted_head *wanted_heads; /* what an operation needs of them and is not known */
     size_t n_wanted_heads, wanted_heads_room;
     struct arena scratch;
@@ -139,6 +141,8 @@ bool cluster_get_pair(struct view *view, struct tie *tie);
 void cluster_put_pair(struct view *view, struct tie *tie);
 size_t cluster_get_pairs(struct view *view, enum realm realm, uint64_t fan, bool heads,
                          struct tie_stored **out);
+/* The batch is committed: copies of its users' pairs follow. */
+void desk_put_copies(struct desk *desk);
 bool cluster_get_readmap(struct view *view, const struct tie *tie, uint32_t chunk,
                          struct readmap *map);
 uint64_t cluster_get_read_bits(struct view *view, const struct tie *tie, uint32_t chunk);

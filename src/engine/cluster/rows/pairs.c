@@ -63,18 +63,17 @@ static bool is_inside(const struct row *row)
            row->value->numbers[PAIR_STATUS] != PAIR_OUTSIDE;
 }
 
-size_t cluster_get_pairs(struct view *view, enum realm realm, uint64_t fan, bool heads,
-                         struct tie_stored **out)
+/* Out of the sheet; false if they are not at hand. */
+static bool get_loaded(struct view *view, enum realm realm, uint64_t fan, struct tie_stored **out,
+                       size_t *n)
 {
-    struct desk_view *own = desk_view(view);
-    struct sheet *sheet = &own->desk->sheet;
+    struct sheet *sheet = &desk_view(view)->desk->sheet;
     enum kind kind = realms[realm].pair;
     const uint64_t key[ROW_KEYS] = {fan};
-    size_t n = 0, room = 0;
-    *out = NULL;
+    size_t room = 0;
     if (!sheet_has_range(sheet, kind, key)) {
-        own->incomplete = true;
-        return 0;
+        desk_view(view)->incomplete = true;
+        return false;
     }
     const struct row *first = sheet_from(sheet, kind, key);
     for (const struct row *row = first; is_of(row, kind, fan); row = sheet_next(row))
@@ -82,11 +81,93 @@ size_t cluster_get_pairs(struct view *view, enum realm realm, uint64_t fan, bool
     struct tie_stored *pairs = view_array(view, view->scratch, room, sizeof *pairs);
     for (const struct row *row = first; pairs && is_of(row, kind, fan); row = sheet_next(row))
         if (is_inside(row))
-            pairs[n++] = (struct tie_stored){.author = row->key[1], .value = row->value->texts[0]};
-    for (size_t i = 0; heads && i < n; i++)
-        pairs[i].head = cluster_get_head(view, realm, pairs[i].author);
+            pairs[(*n)++] =
+                (struct tie_stored){.author = row->key[1], .value = row->value->texts[0]};
     *out = pairs;
+    return pairs != NULL;
+}
+
+static void get_heads(struct view *view, enum realm realm, struct tie_stored *pairs, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        pairs[i].head = cluster_get_head(view, realm, pairs[i].author);
+}
+
+/* Before the user's version is known: a copy will most likely do, and then its authors are needed. */
+static void want_pairs(struct view *view, enum realm realm, uint64_t fan, bool heads)
+{
+    struct desk *desk = desk_view(view)->desk;
+    struct tie_stored *pairs;
+    size_t n;
+    if (!copies_get(desk->copies, realm, fan, 0, view->scratch, &pairs, &n))
+        sheet_has_range(&desk->sheet, realms[realm].pair, (const uint64_t[ROW_KEYS]){fan});
+    else if (heads)
+        get_heads(view, realm, pairs, n);
+}
+
+/* Of the user's version, which is not 0. */
+static bool get_copied(struct view *view, enum realm realm, uint64_t fan, uint64_t version,
+                       struct tie_stored **out, size_t *n)
+{
+    struct copies *copies = desk_view(view)->desk->copies;
+    if (copies_get(copies, realm, fan, version, view->scratch, out, n))
+        return true;
+    if (!get_loaded(view, realm, fan, out, n))
+        return false;
+    copies_put(copies, realm, fan, version, *out, *n);
+    return true;
+}
+
+/* A lane has locked its user, and changes what it reads: copies are for those who answer. */
+size_t cluster_get_pairs(struct view *view, enum realm realm, uint64_t fan, bool heads,
+                         struct tie_stored **out)
+{
+    bool reads = desk_view(view)->desk->reads, here;
+    const struct value *user = reads ? desk_get(view, KIND_USER, fan, 0, 0) : NULL;
+    size_t n = 0;
+    *out = NULL;
+    if (reads && !user) {
+        want_pairs(view, realm, fan, heads);
+        return 0;
+    }
+    if (user && user->numbers[USER_VERSION])
+        here = get_copied(view, realm, fan, user->numbers[USER_VERSION], out, &n);
+    else
+        here = get_loaded(view, realm, fan, out, &n);
+    if (here && heads)
+        get_heads(view, realm, *out, n);
     return n;
+}
+
+/* ---- What a batch has changed --------------------------------------------------------------- */
+
+static void put_copies(struct desk *desk, enum realm realm, const struct row *user)
+{
+    enum kind kind = realms[realm].pair;
+    const struct row *first = sheet_from(&desk->sheet, kind, user->key);
+    size_t room = 0, n = 0;
+    for (const struct row *row = first; is_of(row, kind, user->key[0]); row = sheet_next(row))
+        room += row->is_changed && row->value;
+    struct copies_change *changes = arena_array(&desk->scratch, room + 1, sizeof *changes);
+    if (!changes)
+        return; /* the copy is of another version from now on */
+    for (const struct row *row = first; is_of(row, kind, user->key[0]); row = sheet_next(row))
+        if (row->is_changed && row->value)
+            changes[n++] = (struct copies_change){
+                row->key[1], is_inside(row) ? row->value->texts[0] : (struct bytes){NULL, 0}};
+    copies_change(desk->copies, realm, user->key[0], user->loaded->numbers[USER_VERSION],
+                  user->value->numbers[USER_VERSION], changes, n);
+}
+
+void desk_put_copies(struct desk *desk)
+{
+    for (const struct row *row = desk->sheet.changed; row; row = row->next_changed) {
+        if (row->kind != KIND_USER || !row->loaded || !row->value)
+            continue;
+        put_copies(desk, REALM_POSTS, row);
+        put_copies(desk, REALM_SCENES, row);
+        arena_clear(&desk->scratch);
+    }
 }
 
 /* ---- Read maps ------------------------------------------------------------------------------ */
