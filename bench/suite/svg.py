@@ -4,7 +4,7 @@ from html import escape
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 360, 70, 140, 40, 50
 COLOURS = {"tidings": "#2563eb", "redis": "#dc2626", "mariadb": "#d97706", "bare": "#6b7280"}
-SPARE = ["#2563eb", "#059669", "#9333ea", "#d97706"]
+SPARE = ["#2563eb", "#059669", "#9333ea", "#d97706", "#db2777", "#374151"]
 
 
 def colour(name, index):
