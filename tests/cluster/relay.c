@@ -20,7 +20,7 @@ static struct {
     pthread_t connections[CONNECTIONS];
     size_t n;
     _Atomic bool stopping, refuses;
-    _Atomic int way, command;
+    _Atomic int way, way_out, command;
     _Atomic bool caught, delivered;
 } relay;
 
@@ -43,10 +43,14 @@ static void send_all(int to, const char *bytes, size_t n)
 }
 
 /* Not the COMMIT of a snapshot, or of the server's lease. */
-static bool is_batch(const char *bytes, size_t n)
+static enum relay_way way_of(const char *bytes, size_t n)
 {
-    static const char mark[] = ";UPDATE lane SET batch=IF(";
-    return memmem(bytes, n, mark, sizeof mark - 1);
+    static const char batch[] = ";UPDATE lane SET batch=IF(", out[] = "UPDATE lane SET batch=";
+    if (memmem(bytes, n, batch, sizeof batch - 1))
+        return (enum relay_way)atomic_exchange(&relay.way, RELAY_PASS);
+    if (memmem(bytes, n, out, sizeof out - 1))
+        return (enum relay_way)atomic_exchange(&relay.way_out, RELAY_PASS);
+    return RELAY_PASS;
 }
 
 /* The client has sent something; false if that is the end. */
@@ -55,9 +59,7 @@ static bool take_from_client(struct connection *connection)
     ssize_t n = read(connection->client, connection->bytes, BYTES);
     if (n <= 0)
         return false;
-    enum relay_way way = RELAY_PASS;
-    if (is_batch(connection->bytes, (size_t)n))
-        way = (enum relay_way)atomic_exchange(&relay.way, RELAY_PASS);
+    enum relay_way way = way_of(connection->bytes, (size_t)n);
     if (way == RELAY_PASS || way == RELAY_KEEP_ANSWER)
         send_all(connection->server, connection->bytes, (size_t)n);
     if (way == RELAY_DELAY) {
@@ -181,6 +183,11 @@ void relay_on_commit(enum relay_way way)
     atomic_store(&relay.caught, false);
     atomic_store(&relay.delivered, false);
     atomic_store(&relay.way, way);
+}
+
+void relay_on_rule_out(enum relay_way way)
+{
+    atomic_store(&relay.way_out, way);
 }
 
 static void await_flag(_Atomic bool *flag)

@@ -19,8 +19,10 @@ enum relay_way {
 const char *relay_start(const char *server_socket);
 void relay_stop(void);
 
-/* What is done to the next batch that is committed; those behind it pass. */
+/* What is done to the next batch that is committed; those behind it pass. The same for the next one that is ruled out, since it
+ * was looked for and not found. */
 void relay_on_commit(enum relay_way way);
+void relay_on_rule_out(enum relay_way way);
 /* Waits until there was one. */
 void relay_await_commit(void);
 /* The connection that it came by is closed. */

@@ -122,6 +122,25 @@ static void a_commit_that_comes_late_does_not_happen_besides(void **state)
     sql_close(other);
 }
 
+/* That it was ruled out must not be taken for the batch itself, whose number is one less. */
+static void a_batch_that_was_ruled_out_is_not_taken_for_done(void **state)
+{
+    (void)state;
+    struct sql *other = foreign();
+    struct asked post;
+    must(publish_op(ANN));
+    uint64_t batch = asked(other, "SELECT batch FROM lane WHERE slot = 0 AND lane = 0");
+    relay_on_commit(RELAY_DROP);
+    relay_on_rule_out(RELAY_KEEP_ANSWER);
+    ask(&post, publish_op(ANN));
+    await(other, "SELECT batch FROM lane WHERE slot = 0 AND lane = 0", batch + 2);
+    relay_cut();
+    assert_int_equal(heard(&post), TIDINGS_OK);
+    assert_int_equal(asked(other, count_posts), 2);
+    assert_int_equal(posts_of(ANN), 2);
+    sql_close(other);
+}
+
 /* ---- When nobody can be asked --------------------------------------------------------------- */
 
 static bool render_post(const struct tidings_once *once, const struct tidings_answer *of,
@@ -194,6 +213,7 @@ int main(void)
         TEST(a_commit_whose_answer_is_lost_is_found),
         TEST(a_commit_that_was_lost_is_done_again),
         TEST(a_commit_that_comes_late_does_not_happen_besides),
+        TEST(a_batch_that_was_ruled_out_is_not_taken_for_done),
         SOON(a_commit_that_cannot_be_looked_up_is_uncertain),
         SOON(and_so_is_one_that_did_not_happen),
         SOON(a_commit_that_is_never_answered_is_looked_up),

@@ -5,6 +5,7 @@
  *     sql/        a connection, statements, URLs
  *     rows/       the rows of engine/rows.h and all lists, over tables: on a desk, where a batch of operations is worked on
  *     lane.c      threads that change: many operations, one transaction
+ *     look_back.c whether a commit happened whose connection was lost
  *     reader.c    threads that answer: many operations, one snapshot
  *     queue.c     calls that wait for one of these
  *     news.c      what happens on other servers
@@ -58,6 +59,8 @@ size_t queue_waiting(struct queue *queue);
 /* Whether its time is over; and the time at which that of the first of them is. */
 bool call_is_late(const struct tidings_call *call);
 int64_t calls_until(struct tidings_call *const *calls, size_t n);
+/* A commit that was sent is waited for, looked up, and its calls answered, for a second at least, however late it is. */
+int64_t late_enough(int64_t until_ms);
 
 /* A server's place among the others: its slot, and how often that was taken. */
 struct standing {
@@ -254,7 +257,11 @@ enum tidings_err cluster_refused(struct sql *sql, enum sql_outcome outcome, cons
 
 /* ---- lane.c, reader.c ----------------------------------------------------------------------- */
 
+enum { LOCK_LEAST_S = 1 }; /* that a lock is waited for */
+
 void *lane_main(void *lane);
+/* What became of the batch that was sent: DONE, or AGAIN if nothing has happened, nor will. LOST: it cannot be found out. */
+enum sql_outcome lane_look_back(struct lane *lane);
 void *reader_main(void *reader);
 
 #endif

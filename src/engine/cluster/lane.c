@@ -17,10 +17,7 @@ enum { ROUNDS_MAX = 4096, TRIES_MAX = 16 };
 
 /* A batch waits for a lock for a part of the time that is left to it, and a call by itself for a second, so that somebody who
  * holds one for long does not hold up everybody else's calls behind it. */
-enum { LOCK_PART = 4, LOCK_LEAST_S = 1 };
-
-/* A commit that was sent is waited for, looked up, and its calls answered, for so long at least, however late it is. */
-enum { COMMIT_LEAST_MS = 1000, LOOK_AGAIN_MS = 50 };
+enum { LOCK_PART = 4 };
 
 /* ---- What operations need ------------------------------------------------------------------- */
 
@@ -303,12 +300,6 @@ static void put_batch(struct lane *lane)
                (unsigned long long)lane->batch, lane->standing.slot, lane->number);
 }
 
-static int64_t least_from_now(int64_t until_ms)
-{
-    int64_t least_ms = wait_now_ms() + COMMIT_LEAST_MS;
-    return until_ms > least_ms ? until_ms : least_ms;
-}
-
 /* Writes and commits; the position that the batch's are counted from. */
 static enum sql_outcome commit(struct lane *lane, uint64_t *position, bool *sent)
 {
@@ -318,7 +309,7 @@ static enum sql_outcome commit(struct lane *lane, uint64_t *position, bool *sent
         return desk->sheet.failed ? SQL_FULL : sql_run_text(desk->sql, "ROLLBACK");
     put_batch(lane);
     *sent = true;
-    sql_until(desk->sql, least_from_now(lane->until_ms));
+    sql_until(desk->sql, late_enough(lane->until_ms));
     enum sql_outcome outcome = sql_send(desk->sql, &desk->text);
     while (!outcome && more) {
         if (sql_row(desk->sql))
@@ -327,71 +318,6 @@ static enum sql_outcome commit(struct lane *lane, uint64_t *position, bool *sent
     }
     buf_clear(&desk->text);
     return outcome;
-}
-
-/* ---- A commit that may have happened -------------------------------------------------------- */
-
-/* Reads the lane's row, which waits for a commit that is at it; *found is false if it is another server's by now. */
-static enum sql_outcome read_batch(struct lane *lane, bool *found, uint64_t *batch)
-{
-    struct desk *desk = &lane->desk;
-    enum sql_outcome outcome = sql_run_text(desk->sql, "SET innodb_lock_wait_timeout=1;BEGIN");
-    lane->session_lock_s = LOCK_LEAST_S;
-    buf_clear(&desk->text);
-    buf_printf(&desk->text,
-               "SELECT batch FROM lane WHERE slot=%u AND lane=%u AND fence=%llu FOR UPDATE",
-               lane->standing.slot, lane->number, (unsigned long long)lane->standing.fence);
-    if (!outcome)
-        outcome = sql_send(desk->sql, &desk->text);
-    *found = !outcome && sql_row(desk->sql);
-    *batch = *found ? sql_u64(desk->sql, 0) : 0;
-    buf_clear(&desk->text);
-    return outcome;
-}
-
-/* The batch was not committed, and must not be from now on: it may be on its way still. */
-static enum sql_outcome rule_out(struct lane *lane)
-{
-    struct desk *desk = &lane->desk;
-    buf_printf(&desk->text, "UPDATE lane SET batch=%llu WHERE slot=%u AND lane=%u;COMMIT",
-               (unsigned long long)++lane->batch, lane->standing.slot, lane->number);
-    enum sql_outcome outcome = sql_run(desk->sql, &desk->text);
-    buf_clear(&desk->text);
-    return outcome;
-}
-
-/* True if it is known what became of the batch: *outcome is DONE, or AGAIN if nothing has happened, or LOST if nobody will ever
- * know. */
-static bool ask_lane(struct lane *lane, enum sql_outcome *outcome)
-{
-    bool found;
-    uint64_t batch;
-    if (!desk_connect(lane->cluster, &lane->desk, least_from_now(lane->until_ms)) ||
-        read_batch(lane, &found, &batch))
-        return false;
-    if (found && batch == lane->batch)
-        *outcome = SQL_DONE;
-    else if (found)
-        *outcome = SQL_AGAIN;
-    return *outcome == SQL_AGAIN ? !rule_out(lane) : !sql_run_text(lane->desk.sql, "ROLLBACK");
-}
-
-/* The connection was lost while the commit was under way. DONE, or AGAIN if nothing has happened. LOST: it cannot be found out. */
-static enum sql_outcome look_back(struct lane *lane)
-{
-    int64_t until_ms = least_from_now(lane->until_ms);
-    enum sql_outcome outcome = SQL_LOST;
-    bool known = false;
-    desk_disconnect(&lane->desk);
-    while (!known && wait_now_ms() < until_ms) {
-        outcome = SQL_LOST;
-        known = ask_lane(lane, &outcome);
-        if (known)
-            break;
-        desk_disconnect(&lane->desk);
-        nanosleep(&(struct timespec){0, LOOK_AGAIN_MS * 1000000L}, NULL);
-    }
-    return known ? outcome : SQL_LOST;
 }
 
 /* ---- One try -------------------------------------------------------------------------------- */
@@ -461,7 +387,7 @@ static enum sql_outcome try_batch(struct lane *lane, struct tidings_call **calls
         outcome = commit(lane, &position, &attempt->sent);
     lane->commit_us = wait_now_us() - began_us;
     if (outcome == SQL_LOST && attempt->sent) {
-        outcome = look_back(lane);
+        outcome = lane_look_back(lane);
         desk->news.lost |= !outcome; /* at which position is not known */
     }
     if (!outcome) {
@@ -510,7 +436,7 @@ static void hand_over(struct lane *lane, struct tidings_call **calls, size_t n)
         if (calls[i]->err) {
             calls[i]->done(calls[i]);
         } else {
-            calls[i]->until_ms = least_from_now(calls[i]->until_ms);
+            calls[i]->until_ms = late_enough(calls[i]->until_ms);
             queue_push(&lane->cluster->reads, calls[i], 0, &closed);
         }
 }

@@ -3,6 +3,8 @@
 
 #include "base/wait.h"
 
+enum { COMMIT_LEAST_MS = 1000 };
+
 void queue_init(struct queue *queue)
 {
     *queue = (struct queue){0};
@@ -79,4 +81,10 @@ int64_t calls_until(struct tidings_call *const *calls, size_t n)
     for (size_t i = 0; i < n; i++)
         until_ms = calls[i]->until_ms < until_ms ? calls[i]->until_ms : until_ms;
     return until_ms;
+}
+
+int64_t late_enough(int64_t until_ms)
+{
+    int64_t least_ms = wait_now_ms() + COMMIT_LEAST_MS;
+    return until_ms > least_ms ? until_ms : least_ms;
 }
