@@ -391,7 +391,8 @@ def test_a_repeat_with_the_key_tells_nobody_again(server, listen):
     first = bob.scene(story, headers=headers)
     bob.scene(story, headers=headers)
     last = bob.scene(story)
-    assert [stream.next().data["id"] for _ in range(2)] == [first["id"], last["id"]]
+    told = [stream.next().data["id"] for _ in range(2)]
+    assert sorted(told) == sorted([first["id"], last["id"]]), "of several servers each tells its own at once"
 
 
 def test_whoever_comes_back_hears_what_was_missed(server, listen):

@@ -116,7 +116,7 @@ struct news_reader {
     _Atomic uint64_t position; /* what is behind it has not been told */
     struct heard lanes[ID_SLOTS][LANES];
     int64_t began_s, looked_s;
-    bool settled; /* all servers know of this one */
+    _Atomic bool settled; /* all servers know of this one */
     struct desk desk;
 };
 

@@ -64,7 +64,7 @@ static size_t take_passing(struct bytes bytes, struct tidings_event events[PASSI
         size_t length = read_u8(&from);
         int64_t happened_at = (int64_t)read_u64(&from);
         const uint8_t *record = read_bytes(&from, length);
-        if (!record || !event_decode((struct bytes){record, length}, &events[n]))
+        if (!record || !event_decode_any((struct bytes){record, length}, &events[n]))
             return 0;
         events[n++].happened_at = happened_at;
     }
@@ -174,7 +174,8 @@ static void note_look(struct news_reader *news, bool watched)
     bool settles = !news->settled && now - news->began_s > SETTLED_S;
     if (watched && (missed || settles))
         tell(news->cluster, NULL, 0);
-    news->settled |= settles;
+    if (settles)
+        news->settled = true;
     news->looked_s = now;
 }
 

@@ -139,6 +139,7 @@ enum tidings_err cluster_status(struct engine *engine, struct tidings_cluster *s
     status->answered_ms_ago = answered_us ? (int64_t)(at_us - answered_us) / 1000 : -1;
     status->reachable = answered_us && status->answered_ms_ago < SILENT_MS;
     status->told = atomic_load(&cluster->news.position);
+    status->complete = atomic_load(&cluster->news.settled);
     status->lag_ms = status->told < known ? (int64_t)(at_us - known_us) / 1000 : 0;
     for (size_t i = 0; i < status->n_servers; i++) {
         struct tidings_cluster_server *server = &status->servers[i];

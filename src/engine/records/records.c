@@ -544,7 +544,7 @@ size_t event_encode(const struct tidings_event *event, uint8_t to[EVENT_RECORD_M
 enum { EVENT_TYPES = 0 TIDINGS_EVENTS(X) };
 #undef X
 
-bool event_decode(struct bytes from, struct tidings_event *event)
+bool event_decode_any(struct bytes from, struct tidings_event *event)
 {
     struct decoder r = decoder_of(from.p, from.n);
     uint8_t flags = read_head(&r, EVENT_POST | EVENT_REACTION);
@@ -556,8 +556,13 @@ bool event_decode(struct bytes from, struct tidings_event *event)
     event->post_id = flags & EVENT_POST ? read_varint(&r) : 0;
     uint8_t reaction = flags & EVENT_REACTION ? read_u8(&r) : 0;
     event->reaction = (enum tidings_reaction)reaction;
-    bool known = event->type >= 1 && (int)event->type <= EVENT_TYPES;
+    bool known = event->type >= 1 && event->type <= TIDINGS_EVENT_WEBHOOK_CHANGED;
     return read_end(&r) && known && !(flags & EVENT_POST) == !event->post_id &&
            !(flags & EVENT_REACTION) == !reaction && reaction <= TIDINGS_DOWNVOTE &&
            event->post_id <= TIDINGS_ID_MAX;
+}
+
+bool event_decode(struct bytes from, struct tidings_event *event)
+{
+    return event_decode_any(from, event) && (int)event->type <= EVENT_TYPES;
 }
