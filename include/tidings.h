@@ -1161,6 +1161,8 @@ struct tidings_cluster {
     struct tidings_cluster_server servers[TIDINGS_CLUSTER_SERVERS_MAX];
     uint64_t position; /* of the newest event or post */
     /* What follows is of the server that was asked. */
+    bool
+        complete; /* other servers know that it is there; until then it may not hear of all they do */
     uint64_t told; /* those who watch it have heard of what is up to this position */
     int64_t
         lag_ms; /* for how long it has known of something that it has not told them; 0: of nothing */

@@ -55,6 +55,7 @@ static void put_news(struct json_out *out, const struct tidings_cluster *cluster
     json_out_object(out);
     put_u64(out, "position", cluster->position);
     put_u64(out, "told", cluster->told);
+    put_bool(out, "complete", cluster->complete);
     put_u64(out, "lag", lag_of(cluster));
     put_i64(out, "lag_ms", cluster->lag_ms);
     json_out_end(out);

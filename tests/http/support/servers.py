@@ -21,10 +21,27 @@ class Servers(Spoken):
         self.after = 0  # events up to it were told everywhere
 
     def start(self):
-        for one in self.members:
-            one.start()
+        try:
+            for one in self.members:
+                one.start()
+            self.wait_known()
+        except BaseException:
+            self.close()
+            raise
         self.ports = itertools.cycle([one.port for one in self.members])
         return self
+
+    def wait_for_news(self, what, holds):
+        """Until it holds of what each server's status says of news; of one server nothing is to be waited for."""
+        for one in self.members if len(self.members) > 1 else ():
+            admin = one.admin()
+            wait_until(lambda: holds(admin.get("/admin/status")["cluster"]["news"]), what)  # pylint: disable=cell-var-from-loop
+            one.close_actors()
+            one.actors.clear()
+
+    def wait_known(self):
+        """Until the others know of a server it may miss something; then it tells everybody's numbers once."""
+        self.wait_for_news("all know of each other", lambda news: news["complete"])
 
     @property
     def port(self):
@@ -36,11 +53,7 @@ class Servers(Spoken):
         rows = tail(self.first.service(), self.after) if len(self.members) > 1 else []
         if rows:
             self.after = rows[-1]["event_id"]
-            for one in self.members:
-                admin = one.admin()
-                wait_until(lambda: admin.get("/admin/status")["cluster"]["news"]["told"] >= self.after, "all is told")
-                one.close_actors()
-                one.actors.clear()
+            self.wait_for_news("all is told", lambda news: news["told"] >= self.after)
 
     @property
     def process(self):
