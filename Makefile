@@ -73,12 +73,15 @@ test: everything
 model: everything
 	@tests/model/run $(BUILD)/tests/model_test "$(SEED)" $(OPS)
 
-## make cluster-tests   the random tests on the cluster engine, and the long ones of its failures: SEED=1 OPS=1000000
+## make cluster-tests   the cluster engine: model, processes, failures, HTTP on three servers, console: SEED=1 OPS=1000000
 cluster-tests: everything
 	@TIDINGS_TEST_ENGINE=cluster tests/support/with-mariadb tests/model/run $(BUILD)/tests/model_test "$(SEED)" $(OPS)
-	@TIDINGS_TEST_ENGINE=cluster tests/support/with-mariadb $(BUILD)/tests/concurrency_test --seconds 20
+	@TIDINGS_TEST_ENGINE=cluster tests/support/with-mariadb $(BUILD)/tests/concurrency_test --seconds 20 --processes 3
 	@TIDINGS_TEST_ENGINE=cluster TIDINGS_BIN=$(BUILD)/tidings tests/support/with-mariadb tests/support/in-venv -m pytest \
 		tests/http/test_cluster_failures.py --long
+	@TIDINGS_BIN=$(BUILD)/tidings TIDINGS_TEST_ENGINE=cluster TIDINGS_TEST_SERVERS=3 tests/support/with-mariadb tests/http/run -q
+	@TIDINGS_BIN=$(BUILD)/tidings TIDINGS_TEST_ENGINE=cluster tests/support/with-mariadb \
+		node --test --test-concurrency=1 $(filter-out %pictures.test.mjs,$(wildcard tests/console/*.test.mjs))
 
 ## make crash      kill -9 under 32 clients, again and again: SEED=1 ROUNDS=200
 crash: everything
