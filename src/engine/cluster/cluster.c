@@ -30,6 +30,7 @@ void desk_init(struct cluster *cluster, struct desk *desk, bool reads)
     *desk = (struct desk){.ids = &cluster->ids,
                           .clock = &cluster->clock,
                           .clocks_apart_ms = cluster->compares_clocks ? CLOCKS_APART_MS : 0,
+                          .silent_ms = SQL_SILENT_MS,
                           .reads = reads};
     sheet_init(&desk->sheet, SHEET_MEMORY_MAX);
     desk->copies = &cluster->copies;
@@ -63,7 +64,7 @@ bool desk_connect(struct cluster *cluster, struct desk *desk, int64_t until_ms)
         return true;
     }
     desk->sql =
-        sql_open(&cluster->url, cluster->password, SQL_SILENT_MS, until_ms, why, sizeof why);
+        sql_open(&cluster->url, cluster->password, desk->silent_ms, until_ms, why, sizeof why);
     if (!desk->sql)
         return false;
     put_session(desk);
@@ -101,7 +102,7 @@ void desk_clear(struct desk *desk)
 {
     sheet_clear(&desk->sheet);
     known_leave(desk->known, &desk->guest);
-    desk->n_wanted_heads = 0;
+    desk->n_wanted_heads = desk->n_torn = 0;
     arena_clear(&desk->scratch);
     buf_clear(&desk->text);
     desk->questions = NULL;
@@ -115,6 +116,7 @@ void desk_release(struct desk *desk)
     sheet_release(&desk->sheet);
     known_part(desk->known, &desk->guest);
     free(desk->wanted_heads);
+    free(desk->torn);
     arena_release(&desk->scratch);
     buf_release(&desk->text);
     sql_close(desk->sql);

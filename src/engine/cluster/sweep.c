@@ -14,12 +14,7 @@ static const struct tidings_op nobody;
 /* Runs what stands on the desk and tells how many rows the last statement was about. */
 static enum sql_outcome run(struct desk *desk, uint64_t *rows)
 {
-    bool more = true;
-    enum sql_outcome outcome = sql_send(desk->sql, &desk->text);
-    while (!outcome && more) {
-        *rows = sql_affected(desk->sql);
-        outcome = sql_next(desk->sql, &more);
-    }
+    enum sql_outcome outcome = sql_run_counted(desk->sql, &desk->text, rows);
     buf_clear(&desk->text);
     return outcome;
 }

@@ -89,6 +89,29 @@ void desk_sort_wanted_heads(struct desk *desk)
     desk->n_wanted_heads = n;
 }
 
+bool desk_tear(struct desk *desk, struct known_key key)
+{
+    enum { FIRST = 8 };
+    if (desk->n_torn == desk->torn_room) {
+        size_t room = desk->torn_room ? desk->torn_room * 2 : FIRST;
+        struct known_key *grown = realloc(desk->torn, room * sizeof *grown);
+        if (!grown)
+            return false;
+        desk->torn = grown;
+        desk->torn_room = room;
+    }
+    desk->torn[desk->n_torn++] = key;
+    return true;
+}
+
+static bool is_torn(const struct desk *desk, struct known_key key)
+{
+    for (size_t i = 0; i < desk->n_torn; i++)
+        if (desk->torn[i].realm == key.realm && desk->torn[i].author == key.author)
+            return true;
+    return false;
+}
+
 /* ---- Heads ---------------------------------------------------------------------------------- */
 
 const struct head *cluster_get_head(struct view *view, enum realm realm, uint64_t author)
@@ -104,7 +127,12 @@ const struct head *cluster_get_head(struct view *view, enum realm realm, uint64_
     uint32_t posts = (uint32_t)row->numbers[AUTHOR_POSTS];
     uint32_t ids = own->need == NEED_IDS ? posts : 0;
     uint32_t deleted = own->need == NEED_COUNTS ? 0 : (uint32_t)row->numbers[AUTHOR_DELETED];
-    if (found.n_deleted < deleted || found.n_ids < ids) {
+    bool known = found.n_deleted >= deleted && found.n_ids >= ids;
+    if (!known && is_torn(own->desk, key)) {
+        view_corrupt(view);
+        return &none.head;
+    }
+    if (!known) {
         want(own, &(struct wanted_head){key, found.n_ids, ids, found.n_deleted, deleted});
         return &none.head;
     }

@@ -56,10 +56,13 @@ struct desk {
     struct copies *copies;            /* the server's, too */
     struct wanted_head *wanted_heads; /* what an operation needs of them and is not known */
     size_t n_wanted_heads, wanted_heads_room;
+    struct known_key *torn; /* heads of which rows are missing, as the batch has found */
+    size_t n_torn, torn_room;
     struct arena scratch;
     struct buf text; /* of the statements under way */
     struct question *questions;
     bool reads;         /* one snapshot, nothing is changed */
+    int64_t silent_ms;  /* a server that takes longer for an answer is lost */
     int64_t longest_ms; /* the server itself gives up a statement that takes longer; 0: none */
     unsigned slot;      /* changing: whose events these are */
     enum hold hold;     /* changing */
@@ -128,6 +131,8 @@ void question_take(struct desk *desk, struct question *question);
 
 /* Brings together what is wanted of the same head more than once. */
 void desk_sort_wanted_heads(struct desk *desk);
+/* Rows of it are missing: what needs them fails, rather than ask again. False if memory is short. */
+bool desk_tear(struct desk *desk, struct known_key key);
 const struct head *cluster_get_head(struct view *view, enum realm realm, uint64_t author);
 void cluster_add_number(struct view *view, enum realm realm, uint64_t author, uint64_t id);
 void cluster_add_deletion(struct view *view, enum realm realm, uint64_t author, uint32_t number);
@@ -139,6 +144,8 @@ uint32_t cluster_posts_by(struct view *view, const struct head *head,
 
 bool cluster_get_pair(struct view *view, struct tie *tie);
 void cluster_put_pair(struct view *view, struct tie *tie);
+/* The columns beside the packed pair, which follow from it. */
+void cluster_pair_columns(const struct tie *tie, uint64_t numbers[ROW_NUMBERS]);
 size_t cluster_get_pairs(struct view *view, enum realm realm, uint64_t fan, bool heads,
                          struct tie_stored **out);
 /* The batch is committed: copies of its users' pairs follow. */

@@ -116,3 +116,33 @@ void kind_put_columns(struct buf *text, enum kind kind)
     for (unsigned i = 0; i < kind_texts(kind); i++, comma = ",")
         buf_printf(text, "%s%s", comma, form->texts[i].name);
 }
+
+static bool is_made(enum kind kind)
+{
+    switch (kind) {
+    case KIND_USER:
+    case KIND_AUTHOR:
+    case KIND_STORY:
+    case KIND_STATS:
+    case KIND_COUNTER:
+        return true;
+    default:
+        return false;
+    }
+}
+
+void kind_put_lock(struct buf *text, enum kind kind, uint64_t key)
+{
+    const char *table = kind_forms[kind].table, *name = kind_forms[kind].keys[0];
+    if (!is_made(kind)) {
+        buf_printf(text, "SELECT %s FROM %s WHERE %s=%llu FOR UPDATE", name, table, name,
+                   (unsigned long long)key);
+        return;
+    }
+    buf_printf(text, "INSERT INTO %s (", table);
+    kind_put_columns(text, kind);
+    buf_printf(text, ") VALUES (%llu", (unsigned long long)key);
+    for (unsigned i = 0; i < kind_numbers(kind); i++)
+        buf_literal(text, ",0");
+    buf_printf(text, ") ON DUPLICATE KEY UPDATE %s=%s", name, name);
+}

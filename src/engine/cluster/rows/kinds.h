@@ -74,6 +74,9 @@ unsigned kind_texts(enum kind kind);
 /* All its columns: keys, numbers, texts. */
 void kind_put_columns(struct buf *text, enum kind kind);
 
+/* The statement that locks a row of one key, and makes it first if it is of a kind that must be there for that. */
+void kind_put_lock(struct buf *text, enum kind kind, uint64_t key);
+
 /* ---- Which number is which ------------------------------------------------------------------ */
 
 enum user_number {

@@ -139,7 +139,7 @@ static void put_head(struct desk *desk, struct plans *plans, const struct wanted
     if (wanted->from_ids < wanted->to_ids) {
         add_plan(desk, plans, (struct plan){.what = PLAN_IDS, .head = wanted});
         buf_printf(&desk->text,
-                   "SELECT %s, position FROM %s WHERE %s=%llu AND number>=%u AND number<%u "
+                   "SELECT number, %s, position FROM %s WHERE %s=%llu AND number>=%u AND number<%u "
                    "ORDER BY number",
                    posts ? "post_id" : "scene_id", posts ? "post" : "scene", author,
                    (unsigned long long)wanted->key.author, wanted->from_ids, wanted->to_ids);
@@ -147,7 +147,7 @@ static void put_head(struct desk *desk, struct plans *plans, const struct wanted
     if (wanted->from_deleted < wanted->to_deleted) {
         add_plan(desk, plans, (struct plan){.what = PLAN_DELETIONS, .head = wanted});
         buf_printf(&desk->text,
-                   "SELECT number FROM %s WHERE %s=%llu AND ordinal>=%u AND ordinal<%u "
+                   "SELECT ordinal, number FROM %s WHERE %s=%llu AND ordinal>=%u AND ordinal<%u "
                    "ORDER BY ordinal",
                    posts ? "post_deletion" : "scene_deletion", author,
                    (unsigned long long)wanted->key.author, wanted->from_deleted,
@@ -188,8 +188,13 @@ static void take_row(struct desk *desk, enum kind kind)
     sheet_loaded(&desk->sheet, kind, key, &value);
 }
 
-/* Rows of a head, some at a time. */
+/* Rows of a head, some at a time, up to the first that is missing: what stands behind it would be taken for another. */
 enum { PIECE = 512 };
+
+static bool is_next(struct desk *desk, uint64_t number)
+{
+    return sql_row(desk->sql) && sql_u64(desk->sql, 0) == number;
+}
 
 static bool take_ids(struct desk *desk, const struct wanted_head *wanted)
 {
@@ -198,14 +203,14 @@ static bool take_ids(struct desk *desk, const struct wanted_head *wanted)
     size_t n;
     bool fine = true;
     do {
-        for (n = 0; n < PIECE && sql_row(desk->sql); n++) {
-            ids[n] = sql_u64(desk->sql, 0);
-            positions[n] = sql_u64(desk->sql, 1);
+        for (n = 0; n < PIECE && is_next(desk, first + n); n++) {
+            ids[n] = sql_u64(desk->sql, 1);
+            positions[n] = sql_u64(desk->sql, 2);
         }
         fine &= known_add_posts(desk->known, wanted->key, first, ids, positions, n);
         first += (uint32_t)n;
     } while (n == PIECE);
-    return fine;
+    return fine && (first >= wanted->to_ids || desk_tear(desk, wanted->key));
 }
 
 static bool take_deletions(struct desk *desk, const struct wanted_head *wanted)
@@ -214,12 +219,12 @@ static bool take_deletions(struct desk *desk, const struct wanted_head *wanted)
     size_t n;
     bool fine = true;
     do {
-        for (n = 0; n < PIECE && sql_row(desk->sql); n++)
-            numbers[n] = (uint32_t)sql_u64(desk->sql, 0);
+        for (n = 0; n < PIECE && is_next(desk, first + n); n++)
+            numbers[n] = (uint32_t)sql_u64(desk->sql, 1);
         fine &= known_add_deletions(desk->known, wanted->key, first, numbers, n);
         first += (uint32_t)n;
     } while (n == PIECE);
-    return fine;
+    return fine && (first >= wanted->to_deleted || desk_tear(desk, wanted->key));
 }
 
 static bool take(struct desk *desk, const struct plan *plan)
@@ -284,12 +289,9 @@ static enum sql_outcome make_missing(struct desk *desk)
         const struct row *row = desk->sheet.wanted[i];
         if (!is_missing(desk, row))
             continue;
-        const struct kind_form *form = &kind_forms[row->kind];
         any = true;
-        buf_printf(&desk->text, ";INSERT INTO %s (", form->table);
-        kind_put_columns(&desk->text, row->kind);
-        buf_printf(&desk->text, ") VALUES (%llu,0,0,0) ON DUPLICATE KEY UPDATE %s=%s",
-                   (unsigned long long)row->key[0], form->keys[0], form->keys[0]);
+        buf_char(&desk->text, ';');
+        kind_put_lock(&desk->text, row->kind, row->key[0]);
     }
     enum sql_outcome outcome = any ? sql_run(desk->sql, &desk->text) : SQL_DONE;
     buf_clear(&desk->text);

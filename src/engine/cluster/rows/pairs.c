@@ -36,16 +36,21 @@ static void list_follower(struct view *view, struct tie *tie)
     tie->listed = rank;
 }
 
+void cluster_pair_columns(const struct tie *tie, uint64_t numbers[ROW_NUMBERS])
+{
+    numbers[PAIR_STATUS] = tie_belongs(tie) == TIE_OUTSIDE ? PAIR_OUTSIDE : PAIR_INSIDE;
+    if (pair_stands(&tie->pair))
+        numbers[PAIR_STATUS] = tie->pair.following ? PAIR_FOLLOWING : PAIR_PAUSED;
+    numbers[PAIR_RANK] = tie_rank(tie);
+}
+
 void cluster_put_pair(struct view *view, struct tie *tie)
 {
     enum tie_place place = tie_belongs(tie);
     struct value row = {.exists = true, .texts = {tie_pack(view, tie)}};
     if (!row.texts[0].p)
         return;
-    row.numbers[PAIR_STATUS] = place == TIE_OUTSIDE ? PAIR_OUTSIDE : PAIR_INSIDE;
-    if (pair_stands(&tie->pair))
-        row.numbers[PAIR_STATUS] = tie->pair.following ? PAIR_FOLLOWING : PAIR_PAUSED;
-    row.numbers[PAIR_RANK] = tie_rank(tie);
+    cluster_pair_columns(tie, row.numbers);
     desk_put(view, realms[tie->realm].pair, tie->fan, tie->author, 0,
              place == TIE_NOWHERE ? NULL : &row);
     tie->stored = place;

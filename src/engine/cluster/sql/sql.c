@@ -274,6 +274,17 @@ enum sql_outcome sql_run_text(struct sql *sql, const char *text)
     return outcome == SQL_DONE ? take_the_rest(sql) : outcome;
 }
 
+enum sql_outcome sql_run_counted(struct sql *sql, const struct buf *text, uint64_t *rows)
+{
+    bool more = true;
+    enum sql_outcome outcome = sql_send(sql, text);
+    while (outcome == SQL_DONE && more) {
+        *rows = sql->affected;
+        outcome = sql_next(sql, &more);
+    }
+    return outcome;
+}
+
 /* ---- Rows ----------------------------------------------------------------------------------- */
 
 bool sql_row(struct sql *sql)
@@ -281,6 +292,11 @@ bool sql_row(struct sql *sql)
     sql->row = sql->result ? mysql_fetch_row(sql->result) : NULL;
     sql->lengths = sql->row ? mysql_fetch_lengths(sql->result) : NULL;
     return sql->row != NULL;
+}
+
+unsigned sql_columns(const struct sql *sql)
+{
+    return sql->result ? mysql_num_fields(sql->result) : 0;
 }
 
 bool sql_is_null(const struct sql *sql, unsigned field)

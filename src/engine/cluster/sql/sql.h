@@ -48,9 +48,12 @@ enum sql_outcome sql_next(struct sql *sql, bool *more);
 /* Sends and takes all results, whatever rows they have: for what answers nothing. */
 enum sql_outcome sql_run(struct sql *sql, const struct buf *text);
 enum sql_outcome sql_run_text(struct sql *sql, const char *text);
+/* The same, and how many rows the last statement was about. */
+enum sql_outcome sql_run_counted(struct sql *sql, const struct buf *text, uint64_t *rows);
 
 /* The next row of the present result, if there is one. Fields stay until the next sql_next. */
 bool sql_row(struct sql *sql);
+unsigned sql_columns(const struct sql *sql);
 bool sql_is_null(const struct sql *sql, unsigned field);
 struct bytes sql_bytes(const struct sql *sql, unsigned field);
 uint64_t sql_u64(const struct sql *sql, unsigned field);
