@@ -1204,8 +1204,8 @@ struct tidings_verify {
     uint64_t spoiled; /* deep: rows of the data file that are not what base image and log say */
 };
 
-/* Recomputes every stored count and checks every index against its table, in both directions, with
- * writing stopped meanwhile. OK if it could look at everything, whatever it found. */
+/* Recomputes every stored count and checks every index against its table, in both directions; in the local engine with
+ * writing stopped meanwhile, in a cluster beside all servers. UNSUPPORTED: `deep` in a cluster. OK if it could look at everything, whatever it found. */
 TIDINGS_API enum tidings_err tidings_verify(struct tidings *engine, struct tidings_verify *verify);
 
 /* ---- Backup, restore, and what the log says ------------------------------------------------- */

@@ -115,7 +115,7 @@ static int run(int argc, char **argv)
 
 const struct cli_command command_verify = {
     .name = "verify",
-    .summary = "recompute every stored count and index of a data directory",
+    .summary = "recompute every stored count and index",
     .usage = "--data DIR [--deep] [--repair]\n--engine cluster --mysql URL [--repair]",
     .about = "Recomputes every stored count from what it was counted from and checks every index "
              "against its table, in both directions. Prints a line for every difference.",

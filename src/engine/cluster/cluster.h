@@ -15,7 +15,7 @@
  *     ticker.c    threads that look again and again
  *     schema.c    the tables
  *     reheat.c    orders and states anew when the rules for them change
- *     verify.c    recomputing what is stored twice
+ *     verify.c    recomputing what is stored twice: verify_rules.c in SQL, verify_rows.c row by row
  *     status.c    how it is doing
  *     show.c      rows, for people
  *     cluster.c   opening, closing, and the engine's table

@@ -5,7 +5,22 @@
 
 enum { PAGE = 500 };
 
-enum sql_outcome names_look(struct sql *sql, uint64_t *after, bool *more, name_fn *tell, void *ctx)
+/* Unless the name has become another meanwhile: whoever changed it has seen to the row, or comes later. */
+static void put_fill(struct buf *text, uint64_t user, struct bytes name, struct bytes folded)
+{
+    if (text->len)
+        buf_char(text, ';');
+    buf_literal(text, "INSERT INTO profile_name (user_id, folded) SELECT user_id, ");
+    sql_put_bytes(text, folded);
+    buf_printf(text, " FROM profile WHERE user_id = %llu AND CAST(name AS BINARY) = ",
+               (unsigned long long)user);
+    sql_put_bytes(text, name);
+    buf_literal(text, " ON DUPLICATE KEY UPDATE folded = VALUES(folded)");
+}
+
+/* Looks at the next users behind *after, moves that on, and puts statements for those whose row is missing or wrong. *more is whether
+ * there are further ones. */
+static enum sql_outcome look(struct sql *sql, uint64_t *after, bool *more, struct buf *fills)
 {
     struct buf text;
     size_t n = 0;
@@ -21,25 +36,11 @@ enum sql_outcome names_look(struct sql *sql, uint64_t *after, bool *more, name_f
         struct bytes name = sql_bytes(sql, 1), right = {folded, name_fold(name, folded)};
         *after = sql_u64(sql, 0);
         if (sql_is_null(sql, 2) || !bytes_same(sql_bytes(sql, 2), right))
-            tell(ctx, *after, name, right);
+            put_fill(fills, *after, name, right);
     }
     *more = n == PAGE;
     buf_release(&text);
     return outcome;
-}
-
-/* Unless the name has become another meanwhile: whoever changed it has seen to the row, or comes later. */
-static void put_fill(void *ctx, uint64_t user, struct bytes name, struct bytes folded)
-{
-    struct buf *text = ctx;
-    if (text->len)
-        buf_char(text, ';');
-    buf_literal(text, "INSERT INTO profile_name (user_id, folded) SELECT user_id, ");
-    sql_put_bytes(text, folded);
-    buf_printf(text, " FROM profile WHERE user_id = %llu AND CAST(name AS BINARY) = ",
-               (unsigned long long)user);
-    sql_put_bytes(text, name);
-    buf_literal(text, " ON DUPLICATE KEY UPDATE folded = VALUES(folded)");
 }
 
 static enum sql_outcome remove_strangers(struct sql *sql)
@@ -58,7 +59,7 @@ enum sql_outcome names_fill(struct sql *sql)
     do {
         struct buf text;
         buf_init(&text, PAGE * STATEMENT_MAX);
-        outcome = names_look(sql, &after, &more, put_fill, &text);
+        outcome = look(sql, &after, &more, &text);
         if (!outcome && text.len)
             outcome = text.failed ? SQL_REFUSED : sql_run(sql, &text);
         buf_release(&text);
