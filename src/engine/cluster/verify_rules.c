@@ -353,10 +353,10 @@ static enum sql_outcome mend(struct check *check, const void *what, uint64_t *ro
     const struct rule *rule = difference->rule;
     struct desk *desk = &check->mender;
     struct buf *text = &desk->text;
-    uint64_t key = difference->column[rule->locked_by];
-    for (int i = 0; i < COLUMNS; i++)
-        buf_printf(text, "SET @%c = %llu;", 'a' + i, (unsigned long long)difference->column[i]);
-    buf_literal(text, "BEGIN;");
+    const uint64_t *column = difference->column, key = column[rule->locked_by];
+    buf_printf(text, "SET @a = %llu, @b = %llu, @c = %llu, @d = %llu;BEGIN;",
+               (unsigned long long)column[0], (unsigned long long)column[1],
+               (unsigned long long)column[2], (unsigned long long)column[3]);
     if (rule->locked == KIND_STATS) {
         kind_put_lock(text, KIND_POST, key);
         buf_char(text, ';');

@@ -133,16 +133,16 @@ static bool is_made(enum kind kind)
 
 void kind_put_lock(struct buf *text, enum kind kind, uint64_t key)
 {
-    const char *table = kind_forms[kind].table, *name = kind_forms[kind].keys[0];
+    const struct kind_form *form = &kind_forms[kind];
     if (!is_made(kind)) {
-        buf_printf(text, "SELECT %s FROM %s WHERE %s=%llu FOR UPDATE", name, table, name,
-                   (unsigned long long)key);
+        buf_printf(text, "SELECT %s FROM %s WHERE %s=%llu FOR UPDATE", form->keys[0], form->table,
+                   form->keys[0], (unsigned long long)key);
         return;
     }
-    buf_printf(text, "INSERT INTO %s (", table);
+    buf_printf(text, "INSERT INTO %s (", form->table);
     kind_put_columns(text, kind);
     buf_printf(text, ") VALUES (%llu", (unsigned long long)key);
     for (unsigned i = 0; i < kind_numbers(kind); i++)
         buf_literal(text, ",0");
-    buf_printf(text, ") ON DUPLICATE KEY UPDATE %s=%s", name, name);
+    buf_printf(text, ") ON DUPLICATE KEY UPDATE %s=%s", form->keys[0], form->keys[0]);
 }
