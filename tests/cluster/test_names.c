@@ -81,9 +81,10 @@ static void names_of_the_version_before_are_filled_in(void **state)
     set_name(ANN, "Ann");
     set_name(BOB, "ÄRO");
     set_name(CID, "anna ");
-    assert_run(sql, "DROP TABLE profile_name; DELETE FROM schema_version WHERE version = 6");
+    uint64_t version = asked(sql, "SELECT MAX(version) FROM schema_version");
+    assert_run(sql, "DROP TABLE profile_name; DELETE FROM schema_version WHERE version >= 9");
     init();
-    assert_int_equal(asked(sql, "SELECT MAX(version) FROM schema_version"), 6);
+    assert_int_equal(asked(sql, "SELECT MAX(version) FROM schema_version"), version);
     assert_int_equal(found("AN"), 13);
     assert_int_equal(found("är"), 2);
     assert_int_equal(differences(), 0);

@@ -65,8 +65,10 @@ void desk_put_keys(struct buf *text, struct row **rows, size_t n, unsigned keys)
         buf_literal(text, "TRUE");
         return;
     }
-    for (unsigned i = 0; i < keys; i++)
-        buf_printf(text, "%c%s", i ? ',' : '(', form->keys[i]);
+    for (unsigned i = 0; i < keys; i++) {
+        buf_char(text, i ? ',' : '(');
+        buf_text(text, form->keys[i]);
+    }
     buf_literal(text, ") IN (");
     for (size_t i = 0; i < n; i++) {
         if (i)
