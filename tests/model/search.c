@@ -41,7 +41,7 @@ static struct folded fold(struct tidings_text name)
             small[0] = (char)(small[0] - 'A' + 'a');
         for (size_t j = 0; j < sizeof letters / sizeof letters[0]; j++) {
             if (strcmp(small, letters[j][0]) == 0)
-                strcpy(small, letters[j][1]);
+                memcpy(small, letters[j][1], strlen(letters[j][1]) + 1);
         }
         if (folded.n + n > FOLDED_BYTES)
             break;
