@@ -53,6 +53,8 @@ void queue_release(struct queue *queue);
 bool queue_push(struct queue *queue, struct tidings_call *call, size_t most, bool *closed);
 /* Waits for calls and takes the first ones, `most` at most; how many; 0: it is closed and empty. */
 size_t queue_take(struct queue *queue, struct tidings_call **calls, size_t most);
+/* The same of those that are there; 0: there are none. */
+size_t queue_take_now(struct queue *queue, struct tidings_call **calls, size_t most);
 void queue_close(struct queue *queue);
 size_t queue_waiting(struct queue *queue);
 

@@ -37,11 +37,11 @@ bool queue_push(struct queue *queue, struct tidings_call *call, size_t most, boo
     return fits;
 }
 
-size_t queue_take(struct queue *queue, struct tidings_call **calls, size_t most)
+static size_t take(struct queue *queue, struct tidings_call **calls, size_t most, bool wait)
 {
     size_t n = 0;
     pthread_mutex_lock(&queue->mutex);
-    while (!queue->first && !queue->stopping)
+    while (wait && !queue->first && !queue->stopping)
         pthread_cond_wait(&queue->wanted, &queue->mutex);
     for (; n < most && queue->first; n++) {
         calls[n] = queue->first;
@@ -52,6 +52,16 @@ size_t queue_take(struct queue *queue, struct tidings_call **calls, size_t most)
     queue->waiting -= n;
     pthread_mutex_unlock(&queue->mutex);
     return n;
+}
+
+size_t queue_take(struct queue *queue, struct tidings_call **calls, size_t most)
+{
+    return take(queue, calls, most, true);
+}
+
+size_t queue_take_now(struct queue *queue, struct tidings_call **calls, size_t most)
+{
+    return take(queue, calls, most, false);
 }
 
 void queue_close(struct queue *queue)

@@ -111,15 +111,6 @@ static size_t drop_late(struct tidings_call **calls, struct tidings_answer *said
     return left;
 }
 
-/* When the answers are out, so that nobody waits for it; the next snapshot ends this one anyway, if it is wanted already. One
- * that is left open keeps the server from removing what has been replaced since. */
-static void end_snapshot(struct reader *reader)
-{
-    struct desk *desk = &reader->desk;
-    if (desk->sql && !queue_waiting(&reader->cluster->reads) && sql_run_text(desk->sql, "COMMIT"))
-        desk_disconnect(desk);
-}
-
 static void run_batch(struct reader *reader, struct tidings_call **calls, size_t n)
 {
     struct tidings_answer said[READ_BATCH_MAX];
@@ -137,7 +128,25 @@ static void run_batch(struct reader *reader, struct tidings_call **calls, size_t
             calls[i]->err = err_of(calls[i], outcome);
         calls[i]->done(calls[i]);
     }
-    end_snapshot(reader);
+}
+
+/* A snapshot that is left open keeps the server from removing what has been replaced since, and others from changing tables. */
+static void end_snapshot(struct desk *desk)
+{
+    if (desk->sql && sql_run_text(desk->sql, "COMMIT"))
+        desk_disconnect(desk);
+}
+
+/* It is ended when the answers are out, so that nobody waits for it, and not at all if the next one is wanted already, which ends it
+ * anyway. Whoever waits here has none. */
+static size_t take(struct reader *reader, struct tidings_call **calls)
+{
+    struct queue *reads = &reader->cluster->reads;
+    size_t n = queue_take_now(reads, calls, READ_BATCH_MAX);
+    if (n)
+        return n;
+    end_snapshot(&reader->desk);
+    return queue_take(reads, calls, READ_BATCH_MAX);
 }
 
 void *reader_main(void *arg)
@@ -146,7 +155,7 @@ void *reader_main(void *arg)
     struct tidings_call *calls[READ_BATCH_MAX];
     size_t n;
     thread_name("reader");
-    while ((n = queue_take(&reader->cluster->reads, calls, READ_BATCH_MAX)))
+    while ((n = take(reader, calls)))
         run_batch(reader, calls, n);
     return NULL;
 }
