@@ -475,24 +475,26 @@ static unsigned lock_wait_s(struct tidings_call **calls, size_t n)
     return part_s > LOCK_LEAST_S ? (unsigned)part_s : LOCK_LEAST_S;
 }
 
-/* Again after a deadlock or with another connection; then each by itself, so that one does not spoil it for all. */
-static void run_batch(struct lane *lane, struct tidings_call **calls, size_t n, bool by_itself)
+/* Again after a deadlock, with another connection or in another slot; those whose time is over meanwhile are dropped from *n. */
+static enum sql_outcome try_often(struct lane *lane, struct tidings_call **calls, size_t *n,
+                                  bool by_itself, struct attempt *attempt)
 {
     enum sql_outcome outcome = SQL_AGAIN;
-    struct attempt attempt = {false, false};
-    for (int i = 0; i < TRIES_MAX && may_be_tried_again(outcome, attempt); i++) {
-        n = drop_late(calls, n);
-        if (!n)
-            return;
-        lane->lock_s = by_itself ? LOCK_LEAST_S : lock_wait_s(calls, n);
-        outcome = try_batch(lane, calls, n, &attempt);
+    *attempt = (struct attempt){false, false};
+    for (int i = 0; i < TRIES_MAX && may_be_tried_again(outcome, *attempt); i++) {
+        *n = drop_late(calls, *n);
+        if (!*n)
+            break;
+        lane->lock_s = by_itself ? LOCK_LEAST_S : lock_wait_s(calls, *n);
+        outcome = try_batch(lane, calls, *n, attempt);
         cluster_note_change(lane->cluster, outcome);
     }
-    if (n > 1 && may_be_one_of_them(outcome)) {
-        for (size_t i = 0; i < n; i++)
-            run_batch(lane, &calls[i], 1, true);
-        return;
-    }
+    return outcome;
+}
+
+static void end_batch(struct lane *lane, struct tidings_call **calls, size_t n,
+                      enum sql_outcome outcome, struct attempt attempt)
+{
     count(lane, n, outcome);
     if (!outcome)
         hand_over(lane, calls, n);
@@ -500,6 +502,27 @@ static void run_batch(struct lane *lane, struct tidings_call **calls, size_t n, 
         complete(calls, n, TIDINGS_UNCERTAIN);
     else
         complete(calls, drop_late(calls, n), sql_err(outcome));
+}
+
+static void run_by_itself(struct lane *lane, struct tidings_call *call)
+{
+    struct attempt attempt;
+    size_t n = 1;
+    enum sql_outcome outcome = try_often(lane, &call, &n, true, &attempt);
+    if (n)
+        end_batch(lane, &call, n, outcome, attempt);
+}
+
+/* All together; then each by itself, so that one does not spoil it for all. */
+static void run_batch(struct lane *lane, struct tidings_call **calls, size_t n)
+{
+    struct attempt attempt;
+    enum sql_outcome outcome = try_often(lane, calls, &n, false, &attempt);
+    if (n > 1 && may_be_one_of_them(outcome))
+        for (size_t i = 0; i < n; i++)
+            run_by_itself(lane, calls[i]);
+    else if (n)
+        end_batch(lane, calls, n, outcome, attempt);
 }
 
 static bool go_together(const struct tidings_op *a, const struct tidings_op *b)
@@ -520,7 +543,7 @@ static void run_all_batches(struct lane *lane, struct tidings_call **calls, size
             else
                 calls[kept++] = calls[i];
         }
-        run_batch(lane, batch, taken, false);
+        run_batch(lane, batch, taken);
         n = kept;
     }
 }
