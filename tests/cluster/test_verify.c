@@ -247,6 +247,25 @@ static void mended_counts_are_the_right_ones(void **state)
                      2);
 }
 
+/* Servers have copies of pairs, which go by the version of the user's row. */
+static void answers_show_what_was_mended(void **state)
+{
+    uint64_t read;
+    (void)state;
+    follow(BOB, ANN);
+    read = publish(ANN, "t", "");
+    publish_many(ANN, 2);
+    mark_one(BOB, read);
+    assert_int_equal(badge(BOB), 2);
+    assert_run(sql, "DELETE FROM read_map");
+    assert_int_equal(badge(BOB), 2);
+    verify(true);
+    assert_int_equal(badge(BOB), 3);
+    mark_one(BOB, read);
+    assert_int_equal(badge(BOB), 2);
+    assert_verifies();
+}
+
 /* ---- What cannot ----------------------------------------------------------------------------- */
 
 #define SAVED(table)    "DROP TABLE IF EXISTS saved; CREATE TABLE saved AS SELECT * FROM " table ";"
@@ -487,6 +506,7 @@ int main(void)
         TEST(what_follows_from_other_rows_is_mended),
         TEST(messages_of_a_deleted_story_are_swept_in_the_end),
         TEST(mended_counts_are_the_right_ones),
+        TEST(answers_show_what_was_mended),
         TEST(what_is_lost_is_left_over),
         TEST(what_rests_on_a_lost_post_is_refused),
         TEST(a_change_under_way_is_waited_for),

@@ -418,12 +418,21 @@ static enum verdict look_once(struct check *check, struct desk *desk, const stru
     return verdict;
 }
 
+/* Copies of pairs go by the version. A user's only grow, and the row is locked: so this one has never been, and never will be
+ * again. */
+static void put_next_version(struct desk *desk, uint64_t user)
+{
+    buf_printf(&desk->text, "UPDATE user SET version=version+1 WHERE user_id=%llu;",
+               (unsigned long long)user);
+}
+
 /* As it is now, with all locked that the look rests on. */
 static enum sql_outcome mend(struct check *check, const void *what, uint64_t *rows)
 {
     const struct spot *spot = what;
     struct desk *desk = &check->mender;
     enum verdict verdict = INCOMPLETE;
+    *rows = 0;
     desk->hold = spot->look->is_users ? HOLD_NOTHING : HOLD_ALONE;
     buf_literal(&desk->text, "BEGIN");
     if (spot->look->is_users) {
@@ -440,6 +449,8 @@ static enum sql_outcome mend(struct check *check, const void *what, uint64_t *ro
         return outcome;
     if (verdict == DIFFERS)
         *rows = desk_write(desk);
+    if (*rows && spot->look->is_users)
+        put_next_version(desk, spot->key[0]);
     buf_literal(&desk->text, "COMMIT");
     return desk->sheet.failed ? SQL_FULL : sql_run(desk->sql, &desk->text);
 }
