@@ -30,7 +30,7 @@
 #include "engine/cluster/rows/desk.h"
 #include "engine/engine.h"
 
-enum { LANES = 2, READERS = 2, BATCH_MAX = 256, READ_BATCH_MAX = 64, SQL_SILENT_MS = 10000 };
+enum { LANES = 2, READERS = 2, BATCH_MAX = 256, READ_BATCH_MAX = 256, SQL_SILENT_MS = 10000 };
 
 /* A server whose clock is further from the database's makes no ids. */
 enum { CLOCKS_APART_MS = 1000 };
