@@ -123,7 +123,7 @@ bench: everything
 bench-streams: everything
 	@BUILD=$(BUILD) bench/streams $(if $(QUICK),--quick) $(addprefix --binary ,$(BINARIES))
 
-## make bench-cluster  the cluster engine against the same tables without batches, in five minutes; QUICK=1: under two
+## make bench-cluster  the cluster engine against the same tables without batches, in six minutes; QUICK=1: under two
 bench-cluster: everything
 	@BUILD=$(BUILD) bench/cluster $(if $(QUICK),--quick) --out $(BUILD)/bench-cluster.json
 

@@ -142,6 +142,7 @@ static struct tidings *open_engine(const struct bench *bench)
     options.settings.follow_burst = options.settings.publish_burst = 1000000;
     options.settings.follow_refill_ms = options.settings.publish_refill_ms = 1;
     options.settings.queue_max = 1000000;
+    options.settings.deadline_ms = 60000; /* the machine may be busy */
     enum tidings_err err = tidings_open(&options, &tidings, &message);
     if (err)
         bench_fail(message, tidings_err_text(err));
