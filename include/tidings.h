@@ -1076,7 +1076,8 @@ TIDINGS_API enum tidings_err tidings_run(struct tidings *engine, const struct ti
 
 /*
  * Somebody who is told what happens: every event in the order of commits, after it is durable, those too that are never
- * kept (TIDINGS_NEWS, and reading without read_events), which have no event_id. With n 0 more happened than can be told:
+ * kept (TIDINGS_NEWS, and reading without read_events), which have no event_id. In a cluster what this server did is told
+ * at once, and what others did in the order of theirs, a moment later. With n 0 more happened than can be told:
  * anything may have changed. `tell` runs on a thread of the engine, one at a time, must be quick and must not call the
  * engine. Nothing is told twice; what happened before tidings_watch, or is lost when the process ends, is not told at all.
  */
