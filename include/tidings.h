@@ -1038,7 +1038,6 @@ struct tidings_call {
     struct tidings_call *next; /* private from here on */
     enum tidings_err err;      /* outcome of the change */
     int64_t until_ms;          /* it is given up then, by the monotonic clock */
-    size_t held;               /* bytes of an answer that is made and not taken yet */
 };
 
 /*

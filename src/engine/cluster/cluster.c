@@ -14,7 +14,7 @@
 #define SCRATCH_MEMORY_MAX ((size_t)1 << 30)
 #define TEXT_MAX           ((size_t)256 << 20)
 
-enum { BUSY_RETRY_MS = 1000, FIRST_ANSWER = 1 << 18 };
+enum { BUSY_RETRY_MS = 1000 };
 
 /* ---- Desks ---------------------------------------------------------------------------------- */
 
@@ -167,7 +167,6 @@ static void cluster_submit(struct engine *engine, struct tidings_call *call)
         full = queue_waiting(&cluster->reads) >= most; /* it will have to be answered there */
     }
     call->until_ms = wait_now_ms() + (int64_t)cluster->settings.deadline_ms;
-    call->held = 0;
     if (!full && queue_push(queue, call, most, &closed))
         return;
     call->err = closed ? TIDINGS_CLOSED : TIDINGS_BUSY;
@@ -180,10 +179,7 @@ static void cluster_submit(struct engine *engine, struct tidings_call *call)
 /* All of it is there already. */
 static enum tidings_err cluster_finish(struct engine *engine, struct tidings_call *call)
 {
-    struct cluster *cluster = (struct cluster *)engine;
-    if (call->held)
-        queue_let_go(&cluster->reads, call->held);
-    call->held = 0;
+    (void)engine;
     return call->err;
 }
 
@@ -363,11 +359,11 @@ static struct cluster *make(const struct tidings_options *options)
     copies_init(&cluster->copies, (size_t)cluster->settings.recent_mb << 20);
     known_init(&cluster->known, (size_t)cluster->settings.heads_mb << 20);
     ids_init(&cluster->ids);
-    queue_init(&cluster->reads, FIRST_ANSWER);
+    queue_init(&cluster->reads);
     for (unsigned i = 0; i < LANES; i++) {
         cluster->lanes[i].cluster = cluster;
         cluster->lanes[i].number = i;
-        queue_init(&cluster->lanes[i].queue, 0);
+        queue_init(&cluster->lanes[i].queue);
         desk_init(cluster, &cluster->lanes[i].desk, false);
     }
     for (unsigned i = 0; i < READERS; i++) {

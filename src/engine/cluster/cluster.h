@@ -44,13 +44,10 @@ struct queue {
     pthread_cond_t wanted;
     struct tidings_call *first, *last;
     size_t waiting;
-    size_t held;   /* bytes of answers that were made and are not taken yet */
-    size_t answer; /* bytes that an answer may well have */
     bool stopping;
 };
 
-/* With the bytes that the first answers may well have; 0: none are held. */
-void queue_init(struct queue *queue, size_t answer);
+void queue_init(struct queue *queue);
 void queue_release(struct queue *queue);
 /* False: it is full (never with most 0) or closed; *closed tells. */
 bool queue_push(struct queue *queue, struct tidings_call *call, size_t most, bool *closed);
@@ -59,9 +56,6 @@ size_t queue_take(struct queue *queue, struct tidings_call **calls, size_t most)
 /* The same of those that are there; 0: there are none. */
 size_t queue_take_now(struct queue *queue, struct tidings_call **calls, size_t most);
 void queue_close(struct queue *queue);
-/* So many bytes more, or less, are held: nobody is taken from the queue while there are too many. */
-void queue_hold(struct queue *queue, size_t bytes);
-void queue_let_go(struct queue *queue, size_t bytes);
 size_t queue_waiting(struct queue *queue);
 
 /* Whether its time is over; and the time at which that of the first of them is. */

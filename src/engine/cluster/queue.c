@@ -3,11 +3,11 @@
 
 #include "base/wait.h"
 
-enum { COMMIT_LEAST_MS = 1000, HELD_MAX = 8 << 20 };
+enum { COMMIT_LEAST_MS = 1000 };
 
-void queue_init(struct queue *queue, size_t answer)
+void queue_init(struct queue *queue)
 {
-    *queue = (struct queue){.answer = answer};
+    *queue = (struct queue){0};
     pthread_mutex_init(&queue->mutex, NULL);
     pthread_cond_init(&queue->wanted, NULL);
 }
@@ -37,27 +37,12 @@ bool queue_push(struct queue *queue, struct tidings_call *call, size_t most, boo
     return fits;
 }
 
-/* Whoever stops makes all answers that are left. */
-static bool is_held_up(const struct queue *queue)
-{
-    return (!queue->first || queue->held > HELD_MAX) && !queue->stopping;
-}
-
-/* One at least, and not more than there will be room for, if their answers are like those before. */
-static size_t fitting(const struct queue *queue, size_t most)
-{
-    size_t room = queue->held < HELD_MAX ? HELD_MAX - queue->held : 0;
-    size_t fit = queue->answer ? room / queue->answer + 1 : most;
-    return fit < most && !queue->stopping ? fit : most;
-}
-
 static size_t take(struct queue *queue, struct tidings_call **calls, size_t most, bool wait)
 {
     size_t n = 0;
     pthread_mutex_lock(&queue->mutex);
-    while (wait && is_held_up(queue))
+    while (wait && !queue->first && !queue->stopping)
         pthread_cond_wait(&queue->wanted, &queue->mutex);
-    most = is_held_up(queue) ? 0 : fitting(queue, most);
     for (; n < most && queue->first; n++) {
         calls[n] = queue->first;
         queue->first = calls[n]->next;
@@ -77,26 +62,6 @@ size_t queue_take(struct queue *queue, struct tidings_call **calls, size_t most)
 size_t queue_take_now(struct queue *queue, struct tidings_call **calls, size_t most)
 {
     return take(queue, calls, most, false);
-}
-
-void queue_hold(struct queue *queue, size_t bytes)
-{
-    pthread_mutex_lock(&queue->mutex);
-    queue->held += bytes;
-    queue->answer -= queue->answer / 16; /* large ones are soon remembered, and slowly forgotten */
-    if (queue->answer <= bytes)
-        queue->answer = bytes + 1;
-    pthread_mutex_unlock(&queue->mutex);
-}
-
-void queue_let_go(struct queue *queue, size_t bytes)
-{
-    pthread_mutex_lock(&queue->mutex);
-    bool was_over = queue->held > HELD_MAX;
-    queue->held -= bytes;
-    if (was_over && queue->held <= HELD_MAX)
-        pthread_cond_broadcast(&queue->wanted);
-    pthread_mutex_unlock(&queue->mutex);
 }
 
 void queue_close(struct queue *queue)

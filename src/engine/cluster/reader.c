@@ -111,14 +111,6 @@ static size_t drop_late(struct tidings_call **calls, struct tidings_answer *said
     return left;
 }
 
-/* Until it is taken: see cluster_finish. */
-static void hold(struct reader *reader, struct tidings_call *call)
-{
-    const struct arena *memory = call->answer->memory;
-    call->held = memory ? memory->total : 0;
-    queue_hold(&reader->cluster->reads, call->held);
-}
-
 static void run_batch(struct reader *reader, struct tidings_call **calls, size_t n)
 {
     struct tidings_answer said[READ_BATCH_MAX];
@@ -134,7 +126,6 @@ static void run_batch(struct reader *reader, struct tidings_call **calls, size_t
     for (size_t i = 0; i < n; i++) {
         if (outcome)
             calls[i]->err = err_of(calls[i], outcome);
-        hold(reader, calls[i]);
         calls[i]->done(calls[i]);
     }
 }
