@@ -37,7 +37,7 @@ static void put_servers(struct json_out *out, const struct tidings_cluster *clus
         put_u64(out, "slot", server->slot);
         put_i64(out, "seen_ms_ago", server->seen_ms_ago);
         put_bool(out, "running", server->is_running);
-        put_bool(out, "this", server->is_this);
+        put_bool(out, "own", server->is_this);
         json_out_end(out);
     }
     json_out_end(out);

@@ -27,8 +27,8 @@ def test_every_server_knows_the_others_and_itself(make_servers):
     wait_until(lambda: len(cluster_of(first)["servers"]) == 2, "the second was seen")
     here, there = cluster_of(first), cluster_of(second)
     assert [row["slot"] for row in here["servers"]] == [row["slot"] for row in there["servers"]] == [0, 1]
-    assert [row["this"] for row in here["servers"]] == [True, False]
-    assert [row["this"] for row in there["servers"]] == [False, True]
+    assert [row["own"] for row in here["servers"]] == [True, False]
+    assert [row["own"] for row in there["servers"]] == [False, True]
     assert all(row["running"] and row["seen_ms_ago"] < 10_000 for row in here["servers"])
     assert here["mysql"]["reachable"] and "MariaDB" in here["mysql"]["version"] and here["mysql"]["round_trip_us"] > 0
     assert here["queues"]["lanes"] and not any(here["queues"]["lanes"]) and here["queues"]["readers"] == 0

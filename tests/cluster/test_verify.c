@@ -136,7 +136,8 @@ static const struct damage mendable[] = {
     {"history: a post that was read is missing", "DELETE FROM history"},
     {"history: a post that was not read then",
      "INSERT INTO history SELECT 2, post_id + 5, post_id FROM post WHERE number = 2"},
-    {"cleared history that nobody sweeps", "INSERT INTO history VALUES (1, 5, 7)"},
+    {"cleared history that nobody sweeps",
+     "DELETE FROM history_cleared; INSERT INTO history VALUES (1, 5, 7)"},
     {"reading_position.shown_at", "UPDATE reading_position SET shown_at = shown_at + 1"},
     {"reading_position.shown_at", "UPDATE reading_position SET shown_at = 0"},
 

@@ -27,7 +27,7 @@ function Servers({ servers }: { servers: ClusterStatus["servers"] }) {
                 <tbody>
                     {servers.map((server) => (
                         <tr key={server.slot}>
-                            <th scope="row">{t(server.this ? "cluster.this" : "cluster.slot", { n: number(server.slot) })}</th>
+                            <th scope="row">{t(server.own ? "cluster.this" : "cluster.slot", { n: number(server.slot) })}</th>
                             <td class={server.running ? "" : "bad"}>{t(server.running ? "cluster.running" : "cluster.silent")}</td>
                             <td>{t("cluster.ago", { time: duration(server.seen_ms_ago) })}</td>
                         </tr>

@@ -31,11 +31,21 @@ export function inboxFeed(filter: Filter, author: number): InboxFeed {
     const feed = createFeed<Item, InboxPage>(
         (page) => call("get", "/v1/inbox", { query: { ...page, filter, ...(author ? { author_id: author } : {}) } }),
         (item) => item.post_id,
+        (_, now) => now.map(asMarked),
     );
     const oldest = feeds.keys().next();
     if (feeds.size >= FEEDS_MOST && !oldest.done) feeds.delete(oldest.value);
     feeds.set(name, feed);
     return feed;
+}
+
+/** Marks under way: a list that was asked for meanwhile may not know of them. */
+const marks = new Map<number, { isRead: boolean }>();
+
+function asMarked(item: Item): Item {
+    const mine = marks.get(item.post_id);
+    if (!mine || mine.isRead === item.is_read) return item;
+    return { ...item, is_read: mine.isRead, read_at: mine.isRead ? Date.now() : null };
 }
 
 /** Where the inbox was left: with its filter and its author. */
@@ -173,6 +183,8 @@ export async function mark(item: Item, isRead: boolean): Promise<void> {
             setRead(new Set([item.post_id]), read);
             if (counts) shiftCounts(item.author_id, read ? -1 : 1);
         });
+    const mine = { isRead };
+    marks.set(item.post_id, mine);
     apply(isRead);
     await acting(async () => {
         try {
@@ -183,6 +195,8 @@ export async function mark(item: Item, isRead: boolean): Promise<void> {
         } catch (problem) {
             apply(!isRead);
             complain(problem);
+        } finally {
+            if (marks.get(item.post_id) === mine) marks.delete(item.post_id);
         }
     });
 }
