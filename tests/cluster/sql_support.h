@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/cluster/sql/sql.h"
+#include "support/engine.h"
 #include "unit/test.h"
 
 enum { SILENT_MS = 20000, TEXT_MAX = 1 << 20 };
@@ -28,6 +29,16 @@ static inline struct sql *connect_as(const struct sql_url *url, const char *pass
     if (!sql)
         fail_msg("%s", why);
     return sql;
+}
+
+/* To the database that the directory stands for. */
+static inline struct sql *connect_to_data(const char *dir)
+{
+    char name[DATABASE_BYTES];
+    struct sql_url url = server_url();
+    engine_database(dir, name);
+    snprintf(url.database, sizeof url.database, "%s", name);
+    return connect_as(&url, "");
 }
 
 static inline void assert_run(struct sql *sql, const char *text)

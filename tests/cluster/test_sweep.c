@@ -6,7 +6,6 @@
 #include "contract/harness.h"
 #include "contract/stories.h"
 #include "contract/webhooks.h"
-#include "support/engine.h"
 
 enum { MANY = 1200 }; /* more than are removed at a time */
 
@@ -14,13 +13,9 @@ static struct sql *sql;
 
 static int begin(void **state)
 {
-    char name[DATABASE_BYTES];
-    struct sql_url url = server_url();
     if (harness_begin(state))
         return -1;
-    engine_database(harness_dir(), name);
-    snprintf(url.database, sizeof url.database, "%s", name);
-    sql = connect_as(&url, "");
+    sql = connect_to_data(harness_dir());
     return 0;
 }
 

@@ -10,20 +10,15 @@
 #include "contract/harness.h"
 #include "contract/stories.h"
 #include "contract/webhooks.h"
-#include "support/engine.h"
 
 static struct sql *sql;
 static char *report;
 
 static int begin(void **state)
 {
-    char name[DATABASE_BYTES];
-    struct sql_url url = server_url();
     if (harness_begin(state))
         return -1;
-    engine_database(harness_dir(), name);
-    snprintf(url.database, sizeof url.database, "%s", name);
-    sql = connect_as(&url, "");
+    sql = connect_to_data(harness_dir());
     return 0;
 }
 

@@ -29,6 +29,23 @@ static enum sql_outcome list(struct desk *desk, uint64_t *numbers, size_t *n)
     return outcome;
 }
 
+/* Each of those that the query on the desk answers with. */
+static enum sql_outcome sweep_listed(struct desk *desk,
+                                     enum sql_outcome (*sweep)(struct desk *desk, uint64_t id,
+                                                               bool *more),
+                                     bool *more)
+{
+    uint64_t ids[PIECE];
+    size_t n = 0;
+    enum sql_outcome outcome = list(desk, ids, &n);
+    *more = n == PIECE;
+    for (size_t i = 0; i < n && !outcome; i++) {
+        outcome = sweep(desk, ids[i], more);
+        buf_clear(&desk->text);
+    }
+    return outcome;
+}
+
 /* ---- Events --------------------------------------------------------------------------------- */
 
 /* The first ones that are too old, in the order of their positions. */
@@ -131,17 +148,8 @@ static enum sql_outcome sweep_reader(struct desk *desk, uint64_t reader, bool *m
 
 static enum sql_outcome sweep_history(struct caretaker *caretaker, bool *more)
 {
-    struct desk *desk = &caretaker->desk;
-    uint64_t readers[PIECE];
-    size_t n = 0;
-    buf_printf(&desk->text, "SELECT user_id FROM history_cleared LIMIT %d", PIECE);
-    enum sql_outcome outcome = list(desk, readers, &n);
-    *more = n == PIECE;
-    for (size_t i = 0; i < n && !outcome; i++) {
-        outcome = sweep_reader(desk, readers[i], more);
-        buf_clear(&desk->text);
-    }
-    return outcome;
+    buf_printf(&caretaker->desk.text, "SELECT user_id FROM history_cleared LIMIT %d", PIECE);
+    return sweep_listed(&caretaker->desk, sweep_reader, more);
 }
 
 /* ---- Scenes --------------------------------------------------------------------------------- */
@@ -181,17 +189,8 @@ static enum sql_outcome sweep_story(struct desk *desk, uint64_t story, bool *mor
 
 static enum sql_outcome sweep_scenes(struct caretaker *caretaker, bool *more)
 {
-    struct desk *desk = &caretaker->desk;
-    uint64_t stories[PIECE];
-    size_t n = 0;
-    buf_printf(&desk->text, "SELECT story_id FROM story_closed LIMIT %d", PIECE);
-    enum sql_outcome outcome = list(desk, stories, &n);
-    *more = n == PIECE;
-    for (size_t i = 0; i < n && !outcome; i++) {
-        outcome = sweep_story(desk, stories[i], more);
-        buf_clear(&desk->text);
-    }
-    return outcome;
+    buf_printf(&caretaker->desk.text, "SELECT story_id FROM story_closed LIMIT %d", PIECE);
+    return sweep_listed(&caretaker->desk, sweep_story, more);
 }
 
 /* ---- News that has passed ------------------------------------------------------------------- */
