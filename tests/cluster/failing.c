@@ -189,13 +189,13 @@ static void wake(struct tidings_call *call)
 
 void ask(struct asked *asked, struct tidings_op op)
 {
-    *asked = (struct asked){.op = op};
+    *asked = (struct asked){.engine = engines[0], .op = op};
     pthread_mutex_init(&asked->mutex, NULL);
     pthread_cond_init(&asked->cond, NULL);
     tidings_answer_init(&asked->answer);
     asked->call = (struct tidings_call){
         .op = &asked->op, .answer = &asked->answer, .done = wake, .ctx = asked};
-    tidings_submit(engines[0], &asked->call);
+    tidings_submit(asked->engine, &asked->call);
 }
 
 enum tidings_err heard(struct asked *asked)
@@ -204,7 +204,7 @@ enum tidings_err heard(struct asked *asked)
     while (!asked->done)
         pthread_cond_wait(&asked->cond, &asked->mutex);
     pthread_mutex_unlock(&asked->mutex);
-    enum tidings_err err = tidings_finish(engines[0], &asked->call);
+    enum tidings_err err = tidings_finish(asked->engine, &asked->call);
     tidings_answer_release(&asked->answer);
     pthread_cond_destroy(&asked->cond);
     pthread_mutex_destroy(&asked->mutex);

@@ -53,6 +53,7 @@ uint64_t posts_of(uint64_t author);
 
 /* One that is waited for later. */
 struct asked {
+    struct tidings *engine;
     struct tidings_op op;
     struct tidings_answer answer;
     struct tidings_call call;
