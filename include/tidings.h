@@ -1020,13 +1020,15 @@ struct tidings_answer {
 
 TIDINGS_API void tidings_answer_init(struct tidings_answer *answer);
 TIDINGS_API void tidings_answer_release(struct tidings_answer *answer);
+/* The memory that it holds. */
+TIDINGS_API size_t tidings_answer_bytes(const struct tidings_answer *answer);
 
 /* ---- The engine ---------------------------------------------------------------------------- */
 
 struct tidings;
 
 /*
- * One operation under way. The caller sets op, answer (which is initialised), done and ctx; the rest is the engine's, and
+ * One operation under way. The caller sets op, answer (which is initialised), done, ctx and waited_ms; the rest is the engine's, and
  * so is the answer until tidings_finish has returned. The struct must stay in place until then.
  */
 struct tidings_call {
@@ -1034,6 +1036,7 @@ struct tidings_call {
     struct tidings_answer *answer;
     void (*done)(struct tidings_call *call); /* on any thread, before or after submit returns */
     void *ctx;
+    int64_t waited_ms; /* since it was asked for: so much of deadline_ms has gone by */
 
     struct tidings_call *next; /* private from here on */
     enum tidings_err err;      /* outcome of the change */

@@ -9,7 +9,8 @@
 #include "api/teller.h"
 #include "base/log.h"
 
-enum { TOKENS_REMEMBERED = 65536, ANSWER_MAX = 16 << 20 };
+/* ANSWERS_MAX: of all loops, before they are written */
+enum { TOKENS_REMEMBERED = 65536, ANSWER_MAX = 16 << 20, ANSWERS_MAX = 8 << 20 };
 
 static bool loop_init(struct api *api, unsigned index)
 {
@@ -20,7 +21,9 @@ static bool loop_init(struct api *api, unsigned index)
     loop->seal = seal_new(config->seal_secret, config->seal_secret_n);
     loop->metrics = metrics_new();
     loop->streams = streams_new(api, index);
-    return loop->verifier && loop->seal && loop->metrics && loop->streams;
+    bool has_room =
+        room_init(&loop->room, ANSWERS_MAX / config->threads, config->settings.queue_max);
+    return loop->verifier && loop->seal && loop->metrics && loop->streams && has_room;
 }
 
 struct api *api_new(const struct api_config *config)
@@ -63,6 +66,7 @@ void api_free(struct api *api)
         seal_free(loop->seal);
         metrics_free(loop->metrics);
         streams_free(loop->streams);
+        room_release(&loop->room);
     }
     free(api->loops);
     tickets_free(api->tickets);

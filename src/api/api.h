@@ -8,6 +8,7 @@
  *     args.c       what a request says, checked, into an operation
  *     problem.c    errors as RFC 9457 has them, one table from the engine's
  *     streams.c    server-sent events and who is told what
+ *     room.c       how many answers may be made before those before are sent
  *     metrics.c    counts and times, in Prometheus' text
  *     relation.c … one file a capability: how its operations are made and its answers written
  */

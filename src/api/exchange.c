@@ -159,17 +159,24 @@ static void respond_answer(struct exchange *ex)
 
 /* ---- The operation -------------------------------------------------------------------------- */
 
-static void finish(struct exchange *ex)
+static void submit(struct exchange *ex);
+
+/* Only the first of them goes on with the others: whoever is answered at once would come here again. */
+static void let_in_waiting(struct room *room)
 {
-    enum tidings_err err = tidings_finish(ex->api->config.tidings, &ex->call);
-    if (err == TIDINGS_CORRUPT || err == TIDINGS_IO || err == TIDINGS_NO_SPACE) {
-        struct log_line line;
-        log_begin(&line, LOG_ERROR, "the engine failed");
-        log_text(&line, "error", tidings_err_code(err));
-        log_text(&line, "operation", ex->route->name);
-        log_hex(&line, "request_id", http_request_id(ex->req));
-        log_end(&line);
+    struct exchange *ex;
+    if (room->going)
+        return;
+    room->going = true;
+    while ((ex = room_next(room))) {
+        http_request_waits(ex->req, false);
+        submit(ex);
     }
+    room->going = false;
+}
+
+static void conclude(struct exchange *ex, enum tidings_err err)
+{
     if (ex->respond)
         ex->respond(ex);
     else if (err)
@@ -178,6 +185,25 @@ static void finish(struct exchange *ex)
         respond_stored(ex);
     else
         respond_answer(ex);
+}
+
+static void finish(struct exchange *ex)
+{
+    struct room *room = &exchange_loop(ex)->room;
+    size_t reserved = ex->room;
+    enum tidings_err err = tidings_finish(ex->api->config.tidings, &ex->call);
+    room_learn(room, ex, tidings_answer_bytes(&ex->answer));
+    if (err == TIDINGS_CORRUPT || err == TIDINGS_IO || err == TIDINGS_NO_SPACE) {
+        struct log_line line;
+        log_begin(&line, LOG_ERROR, "the engine failed");
+        log_text(&line, "error", tidings_err_code(err));
+        log_text(&line, "operation", ex->route->name);
+        log_hex(&line, "request_id", http_request_id(ex->req));
+        log_end(&line);
+    }
+    conclude(ex, err);
+    room_leave(room, reserved);
+    let_in_waiting(room);
 }
 
 static void finish_on_loop(struct http_request *req, void *arg)
@@ -196,16 +222,32 @@ static void done(struct tidings_call *call)
         http_request_post(ex->req, finish_on_loop, ex);
 }
 
-void exchange_submit(struct exchange *ex)
+static void submit(struct exchange *ex)
 {
-    ex->op.user_id = ex->user_id;
-    ex->op.role = (enum tidings_role)ex->claims.role;
     ex->call = (struct tidings_call){.op = &ex->op, .answer = &ex->answer, .done = done, .ctx = ex};
+    ex->call.waited_ms = (int64_t)(api_now_us() - ex->started_us) / 1000;
     ex->thread = pthread_self();
     tidings_submit(ex->api->config.tidings, &ex->call);
     /* If it is not done here, it will be elsewhere, and comes back to this thread, later. */
     if (ex->done_here)
         finish(ex);
+}
+
+void exchange_submit(struct exchange *ex)
+{
+    ex->op.user_id = ex->user_id;
+    ex->op.role = (enum tidings_role)ex->claims.role;
+    switch (room_enter(&exchange_loop(ex)->room, ex)) {
+    case ROOM_IN:
+        submit(ex);
+        break;
+    case ROOM_WAITS:
+        http_request_waits(ex->req, true);
+        break;
+    case ROOM_FULL:
+        ex->answer.err = TIDINGS_BUSY;
+        conclude(ex, TIDINGS_BUSY);
+    }
 }
 
 /* ---- Once ----------------------------------------------------------------------------------- */

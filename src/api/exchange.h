@@ -76,6 +76,8 @@ struct exchange {
     struct buf once_bytes;
     pthread_t thread; /* that submitted */
     bool done_here;
+    size_t room;                 /* bytes reserved for the answer */
+    struct exchange *waits_next; /* see room.h */
 
     /* Set by a route's run that asks the engine: makes the response of the answer, whatever ex->answer.err is. */
     void (*respond)(struct exchange *ex);

@@ -8,6 +8,7 @@
 
 #include "api/exchange.h"
 #include "api/metrics.h"
+#include "api/room.h"
 #include "api/samples.h"
 #include "api/streams.h"
 #include "api/tickets.h"
@@ -19,6 +20,7 @@ struct api_loop {
     struct buf out; /* for the answer being written */
     struct metrics *metrics;
     struct streams *streams;
+    struct room room;
 };
 
 /* The verify or backup under way, for those who ask how far it has got. */

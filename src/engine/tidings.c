@@ -89,6 +89,12 @@ void tidings_answer_release(struct tidings_answer *answer)
     tidings_answer_init(answer);
 }
 
+size_t tidings_answer_bytes(const struct tidings_answer *answer)
+{
+    const struct arena *arena = answer->memory;
+    return arena ? arena->total : 0;
+}
+
 struct arena *answer_clear(struct tidings_answer *answer)
 {
     struct arena *arena = answer->memory;

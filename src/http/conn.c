@@ -50,7 +50,7 @@ void conn_kill(struct http_conn *conn)
 
 static bool is_full(const struct http_conn *conn)
 {
-    return conn->in_flight >= conn->loop->config->pipeline_max || conn->resumes_ms ||
+    return conn->in_flight >= conn->loop->config->pipeline_max || conn->waits || conn->resumes_ms ||
            conn_pending(conn) + conn->queued > OUTPUT_PAUSE;
 }
 

@@ -148,6 +148,8 @@ unsigned http_request_loop_index(const struct http_request *req);
 struct http_loop *http_request_loop(const struct http_request *req);
 /* Whether the client has gone: the answer will reach nobody. */
 bool http_request_gone(const struct http_request *req);
+/* While a request waits, its handler not having begun with it, no further request of its connection is begun. */
+void http_request_waits(struct http_request *req, bool waits);
 /* Memory that lives as long as the request, bounded by config.arena_max. */
 struct arena *http_request_arena(struct http_request *req);
 

@@ -148,6 +148,7 @@ struct http_conn {
     struct buf out;         /* to be written */
     struct http_text fixed; /* to be written behind it; while it is there, `out` does not grow */
     struct buf stash;       /* input that came when the pipeline was full */
+    bool waits;             /* a request for its handler: see http_request_waits */
     uint64_t resumes_ms;    /* refused for lack of room: what else it has sent waits until then */
     size_t queued;          /* bytes of answers in the queue's own buffers */
     size_t unsent;          /* bytes that the transport has taken but not yet sent */

@@ -158,6 +158,14 @@ bool http_request_gone(const struct http_request *req)
     return !req->conn;
 }
 
+void http_request_waits(struct http_request *req, bool waits)
+{
+    if (!req->conn)
+        return;
+    req->conn->waits = waits;
+    conn_touch(req->conn);
+}
+
 struct arena *http_request_arena(struct http_request *req)
 {
     return &req->arena;

@@ -166,7 +166,7 @@ static void cluster_submit(struct engine *engine, struct tidings_call *call)
         queue = &cluster->lanes[call->op->user_id % LANES].queue;
         full = queue_waiting(&cluster->reads) >= most; /* it will have to be answered there */
     }
-    call->until_ms = wait_now_ms() + (int64_t)cluster->settings.deadline_ms;
+    call->until_ms = wait_now_ms() + (int64_t)cluster->settings.deadline_ms - call->waited_ms;
     if (!full && queue_push(queue, call, most, &closed))
         return;
     call->err = closed ? TIDINGS_CLOSED : TIDINGS_BUSY;

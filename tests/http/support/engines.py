@@ -34,7 +34,6 @@ LOCAL_ALONE = {
     "test_durability.py::test_a_second_server_on_the_directory_is_turned_away": "two processes may use a database",
     "test_operation.py::test_full_storage_answers_503_reads_go_on_and_nothing_acknowledged_is_lost": "the data file's size",
     "test_operation.py::test_the_data_file_is_measured": "the data file",
-    "test_slow_readers.py::test_slow_readers_of_pages": "not yet: answers between a reader and HTTP are in no budget",
     "test_load.py": "bench-engine fills a directory",
 }
 
