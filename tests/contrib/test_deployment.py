@@ -1,0 +1,238 @@
+"""The compose file and the manifests of Kubernetes: their linters find nothing, and what they run is run here, command by command
+with its environment, on a throw-away database. Only addresses and paths are replaced."""
+import base64
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+from support.server import BIN, PATIENCE_S, SECRET, routes, tidings, wait_until
+from tools import CONTRIB, from_package, run
+
+COMPOSE = CONTRIB / "compose" / "compose.yaml"
+MANIFESTS = CONTRIB / "kubernetes" / "tidings.yaml"
+DOCKERFILE = CONTRIB / "Dockerfile"
+PASSWORD = "a password of the tests"
+BEYOND_MS = 3000  # so long an answer may take beyond its deadline
+BIN_OF_VENV = Path(sys.executable).parent
+
+
+def image_environment():
+    """What every container of the image has."""
+    line = re.search(r"^ENV (.*)$", DOCKERFILE.read_text(), re.MULTILINE).group(1)
+    return dict(pair.split("=", 1) for pair in line.split())
+
+
+def from_compose(name):
+    service = yaml.safe_load(COMPOSE.read_text())["services"][name]
+    secrets = {f"/run/secrets/{secret}" for secret in service["secrets"]}
+    return service["command"], {**image_environment(), **service["environment"]}, secrets
+
+
+def manifests():
+    return {document["kind"]: document for document in yaml.safe_load_all(MANIFESTS.read_text())}
+
+
+def from_manifests(kind):
+    pod = manifests()[kind]["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    (mount,) = container["volumeMounts"]
+    (volume,) = pod["volumes"]
+    # As the command at the top of the file makes it.
+    names = re.findall(r"--from-file=(\S+)", MANIFESTS.read_text())
+    assert mount["name"] == volume["name"] and volume["secret"]["secretName"] == "tidings" and len(names) == 2
+    assert container["envFrom"] == [{"configMapRef": {"name": "tidings"}}]
+    secrets = {f"{mount['mountPath']}/{name}" for name in names}
+    return container["args"], {**image_environment(), **manifests()["ConfigMap"]["data"]}, secrets
+
+
+class Here:
+    """A container's command, for this machine: its secrets, its database, a free port."""
+
+    def __init__(self, container, directory, database):
+        self.command, environment, secrets = container
+        self.used = set()
+        replaced = {}
+        for name, value in environment.items():
+            if value in secrets:
+                self.used.add(value)
+                value = os.fspath(self.secret(directory, value))
+            replaced[name] = value
+        assert self.used == secrets, "a secret that nobody asks for"
+        url = re.fullmatch(r"mysql://tidings@database:3306/tidings(\?tls=verify)?", replaced["TIDINGS_MYSQL"])
+        assert url, replaced["TIDINGS_MYSQL"]
+        replaced["TIDINGS_MYSQL"] = f"mysql://tidings@localhost/{database}?socket={socket_of()}"
+        if url.group(1):
+            replaced["TIDINGS_MYSQL"] += "&tls=verify"
+            replaced["SSL_CERT_FILE"] = os.environ["TIDINGS_TEST_MYSQL_CA"]
+        replaced["TIDINGS_LISTEN"] = re.sub(r"^0\.0\.0\.0:8080$", "127.0.0.1:0", replaced["TIDINGS_LISTEN"])
+        self.environment = replaced
+
+    @staticmethod
+    def secret(directory, path):
+        made = directory / Path(path).name
+        keys = {"keys": [{"alg": "HS256", "secret": encoded(SECRET)}]}
+        made.write_text(json.dumps(keys) if made.suffix == ".json" else PASSWORD + "\n")
+        made.chmod(0o600)
+        return made
+
+    def run(self):
+        done = tidings(*self.command, **self.environment)
+        assert done.returncode == 0, done.stderr
+
+
+def encoded(text):
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def socket_of():
+    return re.search(r"socket=(.*)", os.environ["TIDINGS_TEST_MYSQL"]).group(1)
+
+
+def sql(statement):
+    run("mariadb", "--no-defaults", f"--socket={socket_of()}", "--user=root", "--execute", statement)
+
+
+@pytest.fixture
+def database(request):
+    """One that its user may use, and no other."""
+    name = re.sub(r"\W", "_", request.node.name)[:60]
+    sql(f"CREATE DATABASE {name}; CREATE OR REPLACE USER tidings@localhost IDENTIFIED BY '{PASSWORD}'; "
+        f"GRANT ALL ON {name}.* TO tidings@localhost")
+    yield name
+    sql(f"DROP DATABASE {name}; DROP USER tidings@localhost")
+
+
+class Running:
+    def __init__(self, here, log):
+        self.log = log
+        with log.open("wb") as err:
+            self.process = subprocess.Popen([BIN, *here.command], env={**os.environ, **here.environment}, stdin=subprocess.DEVNULL,
+                                            stdout=subprocess.DEVNULL, stderr=err)
+        wait_until(lambda: self.process.poll() is not None or "listening on port" in log.read_text(), "listening")
+        assert self.process.poll() is None, log.read_text()
+        self.port = re.search(r"listening on port (\d+)", log.read_text()).group(1)
+
+    def status(self, path):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=PATIENCE_S) as answer:
+            return answer.status
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(PATIENCE_S) == 0, self.log.read_text()
+
+
+@pytest.mark.parametrize("init, servers", [
+    (lambda: from_compose("init"), lambda: [from_compose("server-1"), from_compose("server-2")]),
+    (lambda: from_manifests("Job"), lambda: [from_manifests("Deployment")] * 3),
+], ids=["compose", "kubernetes"])
+def test_what_is_started_there_works_here(init, servers, tmp_path, database):
+    Here(init(), tmp_path, database).run()
+    started = []
+    try:
+        for number, container in enumerate(servers()):
+            started.append(Running(Here(container, tmp_path, database), tmp_path / f"{number}.log"))
+        assert {one.status(path) for one in started for path in ("/healthz", "/readyz", "/metrics")} == {200}
+    finally:
+        for one in started:
+            one.stop()
+    Here(init(), tmp_path, database).run()  # as with a new version
+
+
+# ---- What has to fit together ----
+
+@pytest.mark.parametrize("container", [lambda: from_compose("server-1"), lambda: from_manifests("Deployment")],
+                         ids=["compose", "kubernetes"])
+def test_variables_are_those_that_the_program_knows(container):
+    """It does not notice any other."""
+    flags = set(re.findall(r"--([a-z][a-z-]*)", tidings("serve", "--help").stdout))
+    known = {"TIDINGS_" + flag.upper().replace("-", "_") for flag in flags} | {"TIDINGS_MYSQL_PASSWORD_FILE"}
+    _, environment, _ = container()
+    assert set(environment) <= known
+
+
+def setting(name):
+    """A setting's default, in ms."""
+    return int(re.search(rf"--{name} N .*?\((\d+)\)", tidings("serve", "--help").stdout, re.DOTALL).group(1))
+
+
+def test_a_server_has_the_time_to_stop_in_order():
+    needed = (setting("stop-timeout-ms") + setting("deadline-ms") + BEYOND_MS) / 1000
+    pod = manifests()["Deployment"]["spec"]["template"]["spec"]
+    command, waits = pod["containers"][0]["lifecycle"]["preStop"]["exec"]["command"]
+    assert command == "sleep" and pod["terminationGracePeriodSeconds"] >= int(waits) + needed
+    for name in ("server-1", "server-2"):
+        grace = yaml.safe_load(COMPOSE.read_text())["services"][name]["stop_grace_period"]
+        assert int(grace.removesuffix("s")) >= needed
+
+
+def test_a_pod_is_gone_from_the_service_before_its_port_is():
+    """It is asked no more when it was not ready so often; preStop waits at least for a look."""
+    container = manifests()["Deployment"]["spec"]["template"]["spec"]["containers"][0]
+    assert int(container["lifecycle"]["preStop"]["exec"]["command"][1]) >= container["readinessProbe"]["periodSeconds"]
+
+
+def test_probes_ask_for_what_there_is():
+    container = manifests()["Deployment"]["spec"]["template"]["spec"]["containers"][0]
+    paths = {route["path"] for route in routes() if route["access"] == "public" and route["method"] == "GET"}
+    asked = {probe: container[probe]["httpGet"]["path"] for probe in ("startupProbe", "livenessProbe", "readinessProbe")}
+    assert asked == {"startupProbe": "/healthz", "livenessProbe": "/healthz", "readinessProbe": "/readyz"}
+    assert set(asked.values()) <= paths
+
+
+@pytest.mark.parametrize("kind", ["Job", "Deployment"])
+def test_containers_may_do_nothing_that_they_need_not(kind):
+    pod = manifests()[kind]["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    user = int(re.search(r"^USER (\d+)", DOCKERFILE.read_text(), re.MULTILINE).group(1))
+    assert pod["securityContext"]["runAsNonRoot"] and pod["securityContext"]["runAsUser"] == user
+    assert not pod["automountServiceAccountToken"]
+    security = container["securityContext"]
+    assert security["readOnlyRootFilesystem"] and not security["allowPrivilegeEscalation"]
+    assert security["capabilities"]["drop"] == ["ALL"] and container["resources"]["limits"]["memory"]
+
+
+def test_what_selects_pods_selects_the_servers():
+    documents = manifests()
+    labels = documents["Deployment"]["spec"]["template"]["metadata"]["labels"]
+    assert documents["Deployment"]["spec"]["selector"]["matchLabels"] == labels
+    assert documents["Service"]["spec"]["selector"] == labels
+    assert documents["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"] == labels
+    assert documents["NetworkPolicy"]["spec"]["podSelector"]["matchLabels"] == labels
+    assert documents["Job"]["spec"]["template"]["metadata"]["labels"] != labels, "it answers nobody"
+    assert 0 < documents["PodDisruptionBudget"]["spec"]["minAvailable"] < documents["Deployment"]["spec"]["replicas"]
+
+
+def test_the_front_knows_the_servers_of_the_compose_file():
+    services = yaml.safe_load(COMPOSE.read_text())["services"]
+    servers = {name for name, service in services.items() if service.get("command", [""])[0] == "serve"}
+    named = re.findall(r"^\s*server ([\w-]+):8080", (COMPOSE.parent / "nginx.conf").read_text(), re.MULTILINE)
+    assert set(named) == servers == set(services["proxy"]["depends_on"])
+
+
+# ---- Linters ----
+
+def test_yaml_is_written_properly():
+    run(BIN_OF_VENV / "yamllint", "--strict", "--config-file", CONTRIB / ".yamllint", CONTRIB)
+
+
+def test_compose_files_are_of_that_form():
+    """By the schema of the specification, as Debian's docker-compose has it."""
+    schema = from_package("docker-compose", "usr/lib/python3/dist-packages/compose/config/compose_spec.json")
+    jsonschema.Draft7Validator(json.loads(schema.read_text())).validate(yaml.safe_load(COMPOSE.read_text()))
+
+
+def test_manifests_are_of_their_kinds():
+    run(BIN_OF_VENV / "kubernetes-validate", "--strict", MANIFESTS)
+
+
+def test_hadolint_finds_nothing_in_the_dockerfile():
+    """But that versions of packages are not pinned: Debian 12 replaces them with mended ones, and the old are gone then."""
+    run(BIN_OF_VENV / "hadolint", "--ignore", "DL3008", DOCKERFILE)
