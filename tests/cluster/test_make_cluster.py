@@ -41,6 +41,7 @@ class Cluster:
         said = self.out.read_text()
         assert self.process.poll() is None, said
         self.ports = re.findall(r"http://127\.0\.0\.1:(\d+)/#dev=", said)
+        self.variables = re.search(r"^  \. (\S+/env)$", said, re.MULTILINE).group(1)
         self.token = re.search(r"TOKEN=(\S+)", said).group(1)
 
     def ask(self, port, method, path):
@@ -70,3 +71,27 @@ def test_three_servers_answer_alike_and_nothing_is_left_of_them(tmp_path):
     assert code == 0, cluster.out.read_text()[-4000:]
     assert not [pid for pid in started if runs(pid)]
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def tour():
+    """The commands of the tour, as the document has them."""
+    text = (ROOT / "docs" / "OPERATIONS.md").read_text()
+    commands = re.search(r"^### A tour\n(?:\S*[^\n]*\n|\n)*?((?:    [^\n]*\n)+)", text, re.MULTILINE).group(1)
+    first, _, rest = commands.partition("\n")
+    assert first.strip().startswith(". ") and "env" in first
+    return rest
+
+
+def test_the_tour_is_as_the_document_says(tmp_path):
+    cluster = Cluster(tmp_path)
+    try:
+        done = subprocess.run(["bash", "-ec", f". {cluster.variables}\n{tour()}"], env=clean_environment(), capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=START_S, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        badges = re.findall(r'^\{"total":(\d+)\}', done.stdout, re.MULTILINE)
+        assert len(badges) == 6 and len(set(badges)) == 1, "of three, of the two that were left, of the one that was started"
+        assert done.stdout.count("mysql ") == 2 and len(re.findall(r"^server \d+", done.stdout, re.MULTILINE)) >= 6
+        assert cluster.process.poll() is None
+    finally:
+        code = cluster.interrupt()
+    assert code == 0, cluster.out.read_text()[-4000:]
