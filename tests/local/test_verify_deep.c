@@ -25,7 +25,7 @@ struct places {
     } all[ROWS_MAX];
 };
 
-static struct places places;     /* of what was acknowledged */
+static struct places places;      /* of what was acknowledged */
 static struct places checkpoints; /* of the values that say how far work at opening came */
 static char path[512];
 static uint8_t *pristine; /* the file as it was closed */
