@@ -10,7 +10,7 @@
 #include "base/log.h"
 
 /* ANSWERS_MAX: of all loops, before they are written */
-enum { TOKENS_REMEMBERED = 65536, ANSWER_MAX = 16 << 20, ANSWERS_MAX = 8 << 20 };
+enum { TOKENS_REMEMBERED = 65536, ANSWER_MAX = 16 << 20, ANSWERS_MAX = 16 << 20 };
 
 static bool loop_init(struct api *api, unsigned index)
 {

@@ -159,22 +159,6 @@ static void respond_answer(struct exchange *ex)
 
 /* ---- The operation -------------------------------------------------------------------------- */
 
-static void submit(struct exchange *ex);
-
-/* Only the first of them goes on with the others: whoever is answered at once would come here again. */
-static void let_in_waiting(struct room *room)
-{
-    struct exchange *ex;
-    if (room->going)
-        return;
-    room->going = true;
-    while ((ex = room_next(room))) {
-        http_request_waits(ex->req, false);
-        submit(ex);
-    }
-    room->going = false;
-}
-
 static void conclude(struct exchange *ex, enum tidings_err err)
 {
     if (ex->respond)
@@ -203,14 +187,9 @@ static void finish(struct exchange *ex)
     }
     conclude(ex, err);
     room_leave(room, reserved);
-    let_in_waiting(room);
 }
 
-static void finish_on_loop(struct http_request *req, void *arg)
-{
-    (void)req;
-    finish(arg);
-}
+static void finish_on_loop(struct http_request *req, void *arg);
 
 /* On this thread while submitting, or on the engine's. */
 static void done(struct tidings_call *call)
@@ -231,6 +210,19 @@ static void submit(struct exchange *ex)
     /* If it is not done here, it will be elsewhere, and comes back to this thread, later. */
     if (ex->done_here)
         finish(ex);
+}
+
+/* Here alone others are let in: who is answered while submitting gives back what nobody has waited for. */
+static void finish_on_loop(struct http_request *req, void *arg)
+{
+    struct exchange *ex = arg;
+    struct room *room = &exchange_loop(ex)->room;
+    (void)req;
+    finish(ex);
+    while ((ex = room_next(room))) {
+        http_request_waits(ex->req, false);
+        submit(ex);
+    }
 }
 
 void exchange_submit(struct exchange *ex)

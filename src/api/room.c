@@ -6,7 +6,7 @@
 #include "api/exchange.h"
 
 /* Who had small answers so far may have a large one now: they are not let in by thousands. */
-enum { LEAST = 16 << 10 };
+enum { LEAST = 32 << 10 };
 
 bool room_init(struct room *room, size_t most, size_t waiting_max)
 {

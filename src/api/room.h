@@ -25,7 +25,6 @@ struct room {
     size_t *largest;               /* for each route: bytes of the largest answer so far */
     struct exchange *first, *last; /* those who wait */
     size_t waiting;
-    bool going; /* somebody is letting them in */
 };
 
 enum room_place { ROOM_IN, ROOM_WAITS, ROOM_FULL };
