@@ -129,7 +129,7 @@ static int run_show(const struct cluster_args *args, const struct tidings_option
     const char *message;
     uint64_t id;
     unsigned subject = 0;
-    while (strcmp(names[subject], args->subject) != 0)
+    while (subject < TIDINGS_SUBJECT_POST && strcmp(names[subject], args->subject) != 0)
         subject++;
     if (!option_set(&number, &id, args->id, args->id))
         return EXIT_USAGE;

@@ -107,7 +107,7 @@ static void print_further(FILE *to, const struct cli_command *command)
         const struct cli_operand *operand = &command->operands[i];
         const char *before = operand->behind ? operand->behind : operand[-1].words;
         fprintf(to, "    %s:", command->name);
-        for (; *before; before++)
+        for (; before && *before; before++)
             if (*before == '|')
                 fprintf(to, " | %s:", command->name);
             else

@@ -27,14 +27,14 @@ static void tell_fault(void *ctx, const char *text)
     printf("%s\n", text);
 }
 
-/* With --deep --repair, a data.mdb that keeps it from opening, or differs, is made anew first: nothing may be mended, and
- * so get into the log, because of what is only wrong in that file. */
-static enum tidings_err look(struct tidings_options *how, struct tidings_verify *verify,
-                             struct tidings **tidings)
+/* *replace: data.mdb keeps it from opening, or differs, and may be made anew. */
+static enum tidings_err look_once(struct tidings_options *how, struct tidings_verify *verify,
+                                  struct tidings **tidings, bool *replace)
 {
     const char *message;
     enum tidings_err err = tidings_open(how, tidings, &message);
     bool may_replace = verify->deep && verify->repair && !how->remake;
+    *replace = false;
     if (err && !(err == TIDINGS_CORRUPT && may_replace)) {
         where_failed(how, err, message);
         return err;
@@ -44,13 +44,24 @@ static enum tidings_err look(struct tidings_options *how, struct tidings_verify 
         err = tidings_verify(*tidings, verify);
         spoiled = !err && verify->spoiled;
     }
-    if (!spoiled || !may_replace)
+    *replace = spoiled && may_replace;
+    return err;
+}
+
+/* With --deep --repair it is made anew first: nothing may be mended, and so get into the log, because of what is only wrong
+ * in that file. */
+static enum tidings_err look(struct tidings_options *how, struct tidings_verify *verify,
+                             struct tidings **tidings)
+{
+    bool replace;
+    enum tidings_err err = look_once(how, verify, tidings, &replace);
+    if (!replace)
         return err;
     printf("data.mdb is made anew\n");
     tidings_close(*tidings);
     *tidings = NULL;
     how->remake = how->rebuild = true;
-    return look(how, verify, tidings);
+    return look_once(how, verify, tidings, &replace);
 }
 
 static int look_twice(struct tidings_options *how, struct tidings_verify *verify)
