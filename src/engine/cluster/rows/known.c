@@ -97,8 +97,8 @@ static bool make_room(struct known *known)
 
 static void unlink_use(struct known *known, struct known_head *head)
 {
-    *(head->newer ? &head->newer->older : &known->newest) = head->older;
-    *(head->older ? &head->older->newer : &known->oldest) = head->newer;
+    *(head != known->newest ? &head->newer->older : &known->newest) = head->older;
+    *(head != known->oldest ? &head->older->newer : &known->oldest) = head->newer;
 }
 
 static void link_newest(struct known *known, struct known_head *head)
