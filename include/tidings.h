@@ -281,6 +281,9 @@ struct tidings_page {
  *                    first event given up since the last success, as far as the events are kept
  *   WEBHOOK_REPORT   service, admin: where delivery stands; used by whoever delivers. The position
  *                    never goes back, and what is given up counts only with a later position
+ *   TICKET_SPEND     a ticket of the viewer's is used: once, and until its time is over. NOT_FOUND if it was used before,
+ *                    its time is over, or is further ahead than TIDINGS_TICKET_MS; RATE_LIMITED if that would be
+ *                    more than TIDINGS_TICKETS_MAX whose time is not over for TIDINGS_TICKET_MS yet
  *   BADGES           service, admin: the unread totals of many users, in the order asked, of one moment
  *   PROFILE_MANY, STATUS_MANY, COUNTERS_MANY, POST_MANY, STATS_MANY   what the single ones answer, of up to ids_max, in
  *                    the order asked, of one moment; for what does not exist or is deleted a row that says so
@@ -334,6 +337,7 @@ struct tidings_page {
     X(WEBHOOK_DELETE, webhook_delete, 1, webhook, nothing)                 \
     X(WEBHOOK_RETRY, webhook_retry, 1, webhook, webhook)                   \
     X(WEBHOOK_REPORT, webhook_report, 1, webhook_report, nothing)          \
+    X(TICKET_SPEND, ticket_spend, 1, ticket, nothing)                      \
     X(STATUS, status, 0, relation, status)                                 \
     X(FOLLOWING, following, 0, users, users)                               \
     X(FOLLOWERS, followers, 0, users, users)                               \
@@ -384,7 +388,8 @@ struct tidings_answer;
  * and a fingerprint of what is asked. The first time that the operation succeeds, `render` turns
  * its answer into bytes, inside the same step as the change and maybe on another thread; they are
  * copied. Within once_hours the same key changes nothing again and gives those bytes, in
- * answer.stored; with another fingerprint it is KEY_REUSED. What fails is not remembered.
+ * answer.stored; with another fingerprint it is KEY_REUSED. What fails is not remembered. A key of bytes 255 alone is
+ * the engine's own.
  */
 struct tidings_once {
     uint8_t key[16];
@@ -394,6 +399,9 @@ struct tidings_once {
                    struct tidings_text *bytes);
     void *ctx;
 };
+
+/* Something that is good for once: how far ahead the end of its time may be, and how many a user may use in so long. */
+enum { TIDINGS_TICKET_BYTES = 16, TIDINGS_TICKET_MS = 60000, TIDINGS_TICKETS_MAX = 64 };
 
 /* One message of a scene. In SCENE_PUBLISH and SCENE_EDIT an id of 0 makes a new one. */
 struct tidings_message {
@@ -551,6 +559,10 @@ struct tidings_op {
             uint64_t dead;         /* ... and events given up */
             struct tidings_text last_error; /* p NULL: as it was */
         } webhook_report;
+        struct {
+            uint8_t name[TIDINGS_TICKET_BYTES]; /* made at random by whoever gave it out */
+            int64_t until_ms; /* by elapsed time (tidings_elapsed): it is good until just before */
+        } ticket;
         struct tidings_page page;
     } u;
 };
@@ -1138,6 +1150,13 @@ struct tidings_stats {
                               back */
     uint64_t newest_id;
 };
+
+/*
+ * Milliseconds that have elapsed, whatever is done to clocks: for what holds for some time. Never less than before, also when it
+ * is opened again; on all servers of a cluster the same, but for the seconds between two of their leases. Thread-safe, and
+ * waits for nobody.
+ */
+TIDINGS_API int64_t tidings_elapsed(struct tidings *engine);
 
 /* Thread-safe, and cheap. */
 TIDINGS_API void tidings_stats(struct tidings *engine, struct tidings_stats *stats);

@@ -36,8 +36,7 @@ struct api *api_new(const struct api_config *config)
     atomic_init(&api->ready, true);
     pthread_mutex_init(&api->job.mutex, NULL);
     api->loops = calloc(config->threads, sizeof *api->loops);
-    api->tickets = tickets_new();
-    bool ok = api->loops != NULL && api->tickets != NULL;
+    bool ok = api->loops != NULL;
     for (unsigned i = 0; ok && i < config->threads; i++)
         ok = loop_init(api, i);
     if (ok)
@@ -69,7 +68,6 @@ void api_free(struct api *api)
         room_release(&loop->room);
     }
     free(api->loops);
-    tickets_free(api->tickets);
     pthread_mutex_destroy(&api->job.mutex);
     free(api);
 }

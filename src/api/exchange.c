@@ -344,6 +344,11 @@ static bool refuse_token(struct exchange *ex, enum jwt_reason reason, const stru
     return false;
 }
 
+void exchange_refuse_ticket(struct exchange *ex)
+{
+    refuse_token(ex, JWT_MALFORMED, &no_ticket);
+}
+
 /* A service may act for another user. */
 static bool take_acting_user(struct exchange *ex)
 {
@@ -470,20 +475,31 @@ static bool check_query(struct exchange *ex)
     return true;
 }
 
+/* Who asks, by a ticket that is left to be spent. One that is too old is not worth asking the engine. */
+static bool take_ticket(struct exchange *ex, struct http_text text)
+{
+    struct ticket ticket;
+    if (!ticket_read(exchange_loop(ex)->seal, text, &ticket) ||
+        ticket.until_ms <= tidings_elapsed(ex->api->config.tidings))
+        return refuse_token(ex, JWT_MALFORMED, &no_ticket);
+    ex->claims = ticket.claims;
+    ex->user_id = ticket.user_id;
+    ex->has_ticket = true;
+    ex->op.kind = TIDINGS_OP_TICKET_SPEND;
+    ex->op.u.ticket.until_ms = ticket.until_ms;
+    memcpy(ex->op.u.ticket.name, ticket.name, sizeof ticket.name);
+    return true;
+}
+
 /* A stream may be opened with a ticket instead of a token. */
 static bool identify(struct exchange *ex)
 {
     struct http_text text = http_query_get(&ex->query, "ticket");
-    struct ticket ticket;
     if (ex->route->access == ACCESS_PUBLIC)
         return true;
     if (ex->route->run != streams_open || !text.p)
         return authenticate(ex);
-    if (!tickets_take(ex->api->tickets, text, api_now_us(), &ticket))
-        return refuse_token(ex, JWT_MALFORMED, &no_ticket);
-    ex->claims = ticket.claims;
-    ex->user_id = ticket.user_id;
-    return true;
+    return take_ticket(ex, text);
 }
 
 static void begin(struct exchange *ex)

@@ -68,6 +68,7 @@ struct exchange {
     bool chinese;           /* for notices */
     bool explain;           /* stats with their terms */
     uint64_t started_us;
+    bool has_ticket; /* in op: the stream begins when it is spent */
 
     struct tidings_call call;
     struct tidings_op op;
@@ -147,6 +148,7 @@ enum seal_purpose {
     SEAL_SUBSCRIBERS,
     SEAL_NOTIFICATIONS,
     SEAL_NOTIFICATIONS_AS_OF,
+    SEAL_TICKET,
 };
 
 void put_text(struct json_out *out, const char *key, struct tidings_text text);
@@ -205,6 +207,9 @@ void exchange_submit(struct exchange *ex);
 
 /* The engine's refusal as a problem. */
 void exchange_refuse(struct exchange *ex);
+
+/* The ticket that the request came with is none, or none any more. */
+void exchange_refuse_ticket(struct exchange *ex);
 
 /* What belongs to the exchange's loop. */
 struct api_loop *exchange_loop(const struct exchange *ex);

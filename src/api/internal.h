@@ -42,7 +42,6 @@ struct api {
     uint64_t started_us; /* by a clock that nobody sets */
     struct api_loop *loops;
     struct teller *teller;
-    struct tickets *tickets;
     struct samples *samples;
 };
 

@@ -360,20 +360,28 @@ static bool open_posts(struct exchange *ex, const uint64_t **posts, size_t *n)
     return false;
 }
 
-void streams_open(struct exchange *ex)
+/* What the stream is asked to be. */
+struct wish {
+    uint64_t seen; /* the last event that the client has */
+    const uint64_t *posts;
+    size_t n_posts;
+};
+
+static bool take_wish(struct exchange *ex, struct wish *wish)
+{
+    struct http_text last = http_request_header(ex->req, "Last-Event-ID", NULL);
+    *wish = (struct wish){0};
+    if (last.p && last.n && !parse_id(last, &wish->seen)) {
+        exchange_invalid(ex, "Last-Event-ID", "It must be the id of an event of this stream.");
+        return false;
+    }
+    return open_posts(ex, &wish->posts, &wish->n_posts);
+}
+
+static void begin(struct exchange *ex, const struct wish *wish)
 {
     struct streams *streams = exchange_loop(ex)->streams;
-    struct http_text last = http_request_header(ex->req, "Last-Event-ID", NULL);
-    uint64_t seen = 0;
-    const uint64_t *posts = NULL;
-    size_t n_posts = 0;
-    if (last.p && last.n && !parse_id(last, &seen)) {
-        exchange_invalid(ex, "Last-Event-ID", "It must be the id of an event of this stream.");
-        return;
-    }
-    if (!open_posts(ex, &posts, &n_posts))
-        return;
-    struct watcher *watcher = add_watcher(streams, ex, posts, n_posts);
+    struct watcher *watcher = add_watcher(streams, ex, wish->posts, wish->n_posts);
     if (!watcher) {
         exchange_problem(ex, 503, "busy", "Too much to do at the moment. Try again later.");
         return;
@@ -381,6 +389,8 @@ void streams_open(struct exchange *ex)
     metrics_count(exchange_loop(ex)->metrics, (size_t)(ex->route - routes), 200,
                   api_now_us() - ex->started_us);
     json_decref(ex->body);
+    tidings_answer_release(&ex->answer);
+    uint64_t seen = wish->seen;
     /* The exchange goes with the request. */
     watcher->stream = http_stream_begin(ex->req, NULL, 0, stream_closed, watcher);
     if (!watcher->stream)
@@ -388,4 +398,30 @@ void streams_open(struct exchange *ex)
     else if (!teller_greet(streams->api->teller, streams->loop_index, watcher->user,
                            watcher->number, seen))
         http_stream_end(watcher->stream);
+}
+
+/* The engine has answered. Whoever has gone meanwhile is found to be when the stream begins. */
+static void begin_if_spent(struct exchange *ex)
+{
+    struct wish wish;
+    if (ex->answer.err == TIDINGS_NOT_FOUND)
+        exchange_refuse_ticket(ex);
+    else if (ex->answer.err)
+        exchange_refuse(ex);
+    else if (take_wish(ex, &wish))
+        begin(ex, &wish);
+}
+
+/* A ticket is not spent on what cannot be. */
+void streams_open(struct exchange *ex)
+{
+    struct wish wish;
+    if (!take_wish(ex, &wish))
+        return;
+    if (!ex->has_ticket) {
+        begin(ex, &wish);
+        return;
+    }
+    ex->respond = begin_if_spent;
+    exchange_submit(ex);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What operators and tools ask: health, metrics, status. */
+#include <openssl/rand.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,12 +18,18 @@ static void put_word(struct json_out *out, const char *key, const char *word)
 
 void run_ticket(struct exchange *ex)
 {
-    struct ticket ticket = {ex->claims, ex->user_id};
-    char text[TICKET_TEXT];
-    int64_t expires_ms;
+    int64_t now_ms = api_now_ms(), token_ms = ex->claims.until_ms - now_ms;
+    int64_t life_ms = token_ms < 0 ? 0 : token_ms < TICKET_MS ? token_ms : TICKET_MS;
+    struct ticket ticket = {
+        .claims = ex->claims,
+        .user_id = ex->user_id,
+        .until_ms = tidings_elapsed(ex->api->config.tidings) + life_ms,
+    };
+    char text[SEAL_TEXT_MAX + 1];
     struct json_out out;
     struct buf *buf = &exchange_loop(ex)->out;
-    if (!tickets_issue(ex->api->tickets, &ticket, api_now_ms(), api_now_us(), &expires_ms, text)) {
+    if (RAND_bytes(ticket.name, sizeof ticket.name) != 1 ||
+        !ticket_write(exchange_loop(ex)->seal, &ticket, text)) {
         exchange_problem(ex, 503, "busy", "Too much to do at the moment. Try again later.");
         return;
     }
@@ -30,7 +37,7 @@ void run_ticket(struct exchange *ex)
     json_out_init(&out, buf);
     json_out_object(&out);
     put_word(&out, "ticket", text);
-    put_i64(&out, "expires_at", expires_ms);
+    put_i64(&out, "expires_at", now_ms + life_ms);
     json_out_end(&out);
     exchange_json(ex, ex->route->status, "application/json", buf);
 }

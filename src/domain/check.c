@@ -459,6 +459,8 @@ static const char *check_args(const struct tidings_op *op, const struct tidings_
         return check_webhook(op);
     case TIDINGS_OP_WEBHOOK_REPORT:
         return check_webhook_report(op);
+    case TIDINGS_OP_TICKET_SPEND:
+        return op->u.ticket.until_ms > 0 ? NULL : "until_ms";
     case TIDINGS_OP_NOTIFICATIONS_MARK:
         return check_notifications(op, settings);
     case TIDINGS_OP_MARK_READ:

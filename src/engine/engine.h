@@ -30,6 +30,9 @@ struct engine_vtable {
      */
     enum tidings_err (*finish)(struct engine *engine, struct tidings_call *call);
 
+    /* See tidings_elapsed. */
+    int64_t (*elapsed)(struct engine *engine);
+
     /* See tidings_stats. */
     void (*stats)(struct engine *engine, struct tidings_stats *stats);
 

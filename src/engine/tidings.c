@@ -217,7 +217,8 @@ enum tidings_err tidings_cluster_show(const struct tidings_options *options,
 static const char *check_call(const struct tidings *tidings, const struct tidings_op *op)
 {
     const char *field = check_op(op, &tidings->settings);
-    bool once_fits = !op->once || (op_writes(op->kind) && op->once->render);
+    bool once_fits =
+        !op->once || (op_writes(op->kind) && op->once->render && !once_is_tickets(op->once->key));
     return field || once_fits ? field : "once";
 }
 
@@ -277,6 +278,11 @@ enum tidings_err tidings_run(struct tidings *tidings, const struct tidings_op *o
         pthread_cond_wait(&waiter.cond, &waiter.mutex);
     pthread_mutex_unlock(&waiter.mutex);
     return tidings_finish(tidings, &call);
+}
+
+int64_t tidings_elapsed(struct tidings *tidings)
+{
+    return is_ours(tidings) ? tidings->engine->vtable->elapsed(tidings->engine) : 0;
 }
 
 void tidings_stats(struct tidings *tidings, struct tidings_stats *stats)

@@ -82,6 +82,7 @@ void model_release(struct model *model)
     release_stories(&model->stories);
     model_drop_webhooks(model);
     free(model->onces);
+    free(model->spent);
     free(model->users);
     free(model->follows);
     free(model->posts);

@@ -203,6 +203,13 @@ struct model_webhook_row {
 
 /* ---- All of it ------------------------------------------------------------------------------ */
 
+/* A ticket that was used. */
+struct model_spent {
+    uint64_t user_id;
+    uint8_t name[TIDINGS_TICKET_BYTES];
+    int64_t until_ms;
+};
+
 /* An operation that asked to be made once, and what it was answered. */
 struct model_once {
     uint64_t user_id;
@@ -232,6 +239,9 @@ struct model {
     size_t events_room;
     struct model_once *onces; /* oldest first */
     size_t n_onces;
+
+    struct model_spent *spent; /* oldest first */
+    size_t n_spent;
     struct model_stories stories;
     struct model_webhook *webhooks; /* in no order */
     size_t n_webhooks;

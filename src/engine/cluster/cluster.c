@@ -183,6 +183,11 @@ static enum tidings_err cluster_finish(struct engine *engine, struct tidings_cal
     return call->err;
 }
 
+static int64_t cluster_elapsed(struct engine *engine)
+{
+    return clock_read(&((struct cluster *)engine)->clock).elapsed_ms;
+}
+
 static void cluster_stats(struct engine *engine, struct tidings_stats *stats)
 {
     struct cluster *cluster = (struct cluster *)engine;
@@ -283,6 +288,7 @@ static void cluster_close(struct engine *engine)
 static const struct engine_vtable cluster_vtable = {
     .submit = cluster_submit,
     .finish = cluster_finish,
+    .elapsed = cluster_elapsed,
     .stats = cluster_stats,
     .verify = cluster_verify,
     .secret = cluster_secret,

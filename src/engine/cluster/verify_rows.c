@@ -332,6 +332,9 @@ static void visit_once(struct check *check, struct view *view, const uint64_t ke
         check_differ(check, "a kept answer that cannot be decoded, of user", key[0], 1, 0);
         return;
     }
+    struct spent_record spent;
+    if (key[1] == UINT64_MAX && key[2] == UINT64_MAX && !spent_decode(record.answer, &spent))
+        check_differ(check, "used tickets that cannot be decoded, of user", key[0], 1, 0);
     struct value now = *row;
     now.numbers[0] = record.stamp;
     desk_put(view, KIND_ONCE, key[0], key[1], key[2], &now);

@@ -45,6 +45,11 @@ static enum tidings_err local_finish(struct engine *engine, struct tidings_call 
     return err;
 }
 
+static int64_t local_elapsed(struct engine *engine)
+{
+    return clock_read(&((struct local *)engine)->clock).elapsed_ms;
+}
+
 static void local_stats(struct engine *engine, struct tidings_stats *stats)
 {
     struct local *local = (struct local *)engine;
@@ -84,6 +89,7 @@ static void local_close(struct engine *engine)
 static const struct engine_vtable local_vtable = {
     .submit = local_submit,
     .finish = local_finish,
+    .elapsed = local_elapsed,
     .stats = local_stats,
     .verify = local_verify,
     .backup = local_backup,

@@ -13,6 +13,7 @@
 #define answer_reading_clear  answer_nothing
 #define answer_webhook_delete answer_nothing
 #define answer_webhook_report answer_nothing
+#define answer_ticket_spend   answer_nothing
 #define answer_unfollow       answer_nothing /* the change has said all, here ... */
 #define answer_delete         answer_nothing
 #define answer_scene_delete   answer_nothing

@@ -212,6 +212,29 @@ struct once_record {
 struct bytes once_encode(const struct once_record *once, struct arena *arena);
 bool once_decode(struct bytes from, struct once_record *once);
 
+/*
+ * Tickets that a user has used lately. They are kept as if they were an answer, under a key that nobody else's can be, so that
+ * they are forgotten as answers are.
+ */
+struct spent_ticket {
+    uint8_t name[TIDINGS_TICKET_BYTES];
+    int64_t until_ms;
+};
+
+struct spent_record {
+    size_t n;
+    struct spent_ticket at[TIDINGS_TICKETS_MAX];
+};
+
+enum { SPENT_RECORD_MAX = TIDINGS_TICKETS_MAX * (TIDINGS_TICKET_BYTES + 8) };
+
+/* The key; and whether it is that one. */
+extern const uint8_t once_tickets[ONCE_BYTES];
+bool once_is_tickets(const uint8_t key[ONCE_BYTES]);
+
+size_t spent_encode(const struct spent_record *spent, uint8_t to[SPENT_RECORD_MAX]);
+bool spent_decode(struct bytes from, struct spent_record *spent);
+
 /* ---- A webhook ------------------------------------------------------------------------------ */
 
 /* field: as in struct tidings_webhook; the position goes back to dead_from when it is tried anew */

@@ -20,6 +20,8 @@ LOCAL_ALONE = {
     "test_clock.py::test_a_clock_set_ahead_makes_no_webhook_hurry": CLOCK,
     "test_clock.py::test_a_clock_set_ahead_gives_nothing_up": CLOCK,
     "test_clock.py::test_an_old_secret_goes_by_elapsed_time": CLOCK,
+    "test_clock.py::test_a_ticket_is_good_for_half_a_minute": CLOCK,
+    "test_clock.py::test_a_ticket_goes_by_elapsed_time": CLOCK,
     "test_config.py::test_a_data_directory_in_use": "two processes may use a database",
     "test_config.py::test_secrets_of_the_directory_are_private": "the secret of cursors is a row",
     "test_durability.py::test_a_backup_of_a_running_server_holds_all_that_was_acknowledged": BACKUP,

@@ -164,11 +164,17 @@ static bool get_once(struct view *view, uint64_t user, const uint8_t name[ONCE_B
     return true;
 }
 
-/* A second table orders them by age, so that they can be forgotten. */
+/* A second table orders them by age, so that they can be forgotten. Where a key is used again, the age that it had goes. */
 static void put_once(struct view *view, uint64_t user, const uint8_t name[ONCE_BYTES],
                      const struct once_record *once)
 {
     struct key key = key_once(user, name), age = key_id(once->stamp);
+    struct once_record before;
+    struct bytes value;
+    if (kv_get(txn_of(view), TABLE_ONCE, &key, &value) && once_decode(value, &before)) {
+        struct key old = key_id(before.stamp);
+        kv_del(txn_of(view), TABLE_ONCE_AGE, &old);
+    }
     put_value(view, TABLE_ONCE, &key, once_encode(once, view->scratch));
     kv_put(txn_of(view), TABLE_ONCE_AGE, &age, key.bytes, key.n);
 }

@@ -410,6 +410,10 @@ static void check_once(struct check *check, struct bytes key, struct bytes value
         verify_differ(check, "a kept answer cannot be decoded");
         return;
     }
+    struct spent_record spent;
+    if (once_is_tickets(key.p + ID_BYTES) && !spent_decode(record.answer, &spent))
+        verify_differ(check, "the tickets that %" PRIu64 " has used cannot be decoded",
+                      get_id(key.p));
     struct key age = key_id(record.stamp);
     struct bytes name;
     if (kv_get(txn_of(check->view), TABLE_ONCE_AGE, &age, &name) && name.n == key.n &&
