@@ -171,6 +171,9 @@ struct tidings_op good(enum tidings_op_kind kind)
     case TIDINGS_OP_WEBHOOK_REPORT:
         op.u.webhook_report.name = text_of("push");
         break;
+    case TIDINGS_OP_TICKET_SPEND:
+        op.u.ticket.until_ms = 1;
+        break;
     case TIDINGS_OP_PREFERENCES_SET:
     case TIDINGS_OP_PREFERENCES:
     case TIDINGS_OP_READING:
