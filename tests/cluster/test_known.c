@@ -34,7 +34,7 @@ static int end(void **state)
 
 static struct known_key author(uint64_t id)
 {
-    return (struct known_key){REALM_POSTS, id};
+    return (struct known_key){REALM_POSTS, id, 0};
 }
 
 /* What the post of that number has. */
@@ -79,7 +79,7 @@ static void what_several_have_loaded_is_there_once(void **state)
     assert_posts(&found, 1);
     add(1, 20, 5); /* behind a gap: it is not known where they belong */
     assert_int_equal(known_find(&known, &ann, author(1)).n_ids, 15);
-    assert_int_equal(known_find(&known, &ann, (struct known_key){REALM_SCENES, 1}).n_ids, 0);
+    assert_int_equal(known_find(&known, &ann, (struct known_key){REALM_SCENES, 1, 0}).n_ids, 0);
 }
 
 static void what_was_handed_out_stays_as_it_was(void **state)

@@ -262,6 +262,57 @@ static void answers_show_what_was_mended(void **state)
     assert_verifies();
 }
 
+static uint64_t unread_notifications(uint64_t user)
+{
+    must((struct tidings_op){.kind = TIDINGS_OP_NOTIFICATIONS, .user_id = user});
+    return answer.u.notifications.unread;
+}
+
+/* On both servers: what BOB has not read of CID's posts, and of ANN's scenes. */
+static void assert_unread(struct tidings *servers[2], uint64_t posts, uint64_t scenes)
+{
+    for (int i = 0; i < 2; i++) {
+        engine = servers[i];
+        assert_int_equal(badge(BOB), posts);
+        assert_int_equal(unread_notifications(BOB), scenes);
+    }
+    engine = servers[0];
+}
+
+/* Heads in the memory of servers once only ever grew: a list that was mended was found there as it had been, until a restart. */
+static void servers_that_run_take_deletions_that_were_mended(void **state)
+{
+    struct tidings *servers[2];
+    uint64_t posts[4], scenes[4], tale = story(ANN, "tale");
+    (void)state;
+    follow(BOB, CID);
+    subscribe(BOB, tale);
+    for (int i = 0; i < 4; i++) {
+        posts[i] = publish(CID, "t", "");
+        scenes[i] = scene(ANN, tale, "s");
+    }
+    mark_one(BOB, posts[0]);
+    must((struct tidings_op){.kind = TIDINGS_OP_NOTIFICATIONS_MARK,
+                             .user_id = BOB,
+                             .u.mark = {.post_ids = scenes, .n_post_ids = 1}});
+    delete_post(CID, posts[1]);
+    delete_scene(ANN, TIDINGS_ROLE_USER, scenes[1]);
+    reopen_engine(); /* nothing is in memory */
+    servers[0] = engine;
+    open_engine();
+    servers[1] = engine;
+    assert_run(sql, "UPDATE post_deletion SET number = 0; UPDATE scene_deletion SET number = 0");
+    assert_unread(servers, 3, 3); /* which is wrong, and now in the memory of both */
+    verify(true);
+    assert_unread(servers, 2, 2);
+    delete_post(CID, posts[2]);
+    engine = servers[1];
+    delete_scene(ANN, TIDINGS_ROLE_USER, scenes[2]);
+    assert_unread(servers, 1, 1);
+    tidings_close(servers[1]);
+    assert_verifies();
+}
+
 /* ---- What cannot ----------------------------------------------------------------------------- */
 
 #define SAVED(table)    "DROP TABLE IF EXISTS saved; CREATE TABLE saved AS SELECT * FROM " table ";"
@@ -503,6 +554,7 @@ int main(void)
         TEST(messages_of_a_deleted_story_are_swept_in_the_end),
         TEST(mended_counts_are_the_right_ones),
         TEST(answers_show_what_was_mended),
+        TEST(servers_that_run_take_deletions_that_were_mended),
         TEST(what_is_lost_is_left_over),
         TEST(what_rests_on_a_lost_post_is_refused),
         TEST(a_change_under_way_is_waited_for),

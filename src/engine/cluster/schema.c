@@ -12,6 +12,13 @@
 #define ID  "BIGINT UNSIGNED NOT NULL"
 #define END ") ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin"
 
+/* A column that is not there yet. MySQL has no IF NOT EXISTS for that. */
+#define ADD_COLUMN(table, column, type)                                                          \
+    "SET @add = IF((SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = "       \
+    "DATABASE() AND table_name = '" table "' AND column_name = '" column "') = 0, 'ALTER TABLE " \
+    "" table " ADD COLUMN " column " " type "', 'DO 0');"                                        \
+    "PREPARE add_column FROM @add;EXECUTE add_column;DEALLOCATE PREPARE add_column"
+
 struct step {
     const char *what;
     const char *statements;
@@ -139,6 +146,9 @@ static const struct step steps[] = {
     {"names to search by",
      "CREATE TABLE IF NOT EXISTS profile_name (user_id " ID
      ", folded VARBINARY(240) NOT NULL, PRIMARY KEY (user_id), KEY by_name (folded, user_id)" END},
+    {"how often lists of deletions were mended",
+     ADD_COLUMN("author", "remade", "INT UNSIGNED NOT NULL DEFAULT 0") ";" ADD_COLUMN(
+         "story", "remade", "INT UNSIGNED NOT NULL DEFAULT 0")},
 };
 enum { STEPS = sizeof steps / sizeof *steps };
 

@@ -47,10 +47,12 @@ enum { COLUMNS = 4 };
 
 /*
  * The deletions as they are, as far as they are right, and behind them those that are missing, in their order. They are put
- * together at a distance and moved when the old ones are gone.
+ * together at a distance and moved when the old ones are gone. The number in the author's row tells servers that what they have
+ * in memory is of another making.
  */
 #define FAR "2147483648"
-#define MEND_DELETIONS(deletion, post, key)                                                       \
+#define MEND_DELETIONS(head, deletion, post, key)                                                 \
+    "UPDATE " head " SET remade = remade + 1 WHERE " key " = @a;"                                 \
     "INSERT INTO " deletion " (" key ", ordinal, number) SELECT @a, " FAR                         \
     " + ROW_NUMBER() OVER (ORDER BY d.ordinal IS NULL, d.ordinal, p.removed) - 1, p.number FROM " \
     "" post " p LEFT JOIN (SELECT number, MIN(ordinal) ordinal FROM " deletion " WHERE " key      \
@@ -58,25 +60,25 @@ enum { COLUMNS = 4 };
     "DELETE FROM " deletion " WHERE " key " = @a AND ordinal < " FAR ";"                          \
     "UPDATE " deletion " SET ordinal = ordinal - " FAR " WHERE " key " = @a ORDER BY ordinal"
 
-#define DELETIONS(kind, deletion, post, key)                                                     \
+#define DELETIONS(kind, head, deletion, post, key)                                               \
     {.table = deletion,                                                                          \
      .what = deletion ": one that did not happen",                                               \
      .query = "SELECT d." key ", d.number, 0 FROM " deletion " d LEFT JOIN " post " p ON p." key \
               " = d." key " AND p.number = d.number AND p.removed > 0 WHERE p.number IS NULL",   \
      .locked = kind,                                                                             \
-     .mend = MEND_DELETIONS(deletion, post, key)},                                               \
+     .mend = MEND_DELETIONS(head, deletion, post, key)},                                         \
         {.table = deletion,                                                                      \
          .what = deletion ": one is missing",                                                    \
          .query = "SELECT p." key ", 0, p.number FROM " post " p LEFT JOIN " deletion            \
                   " d ON d." key " = p." key " AND d.number = p.number WHERE p.removed > 0 AND " \
                   "d.number IS NULL",                                                            \
          .locked = kind,                                                                         \
-         .mend = MEND_DELETIONS(deletion, post, key)},                                           \
+         .mend = MEND_DELETIONS(head, deletion, post, key)},                                     \
     {                                                                                            \
         .table = deletion, .what = deletion ": their order",                                     \
         .query = "SELECT " key ", MAX(ordinal) + 1, COUNT(DISTINCT number) FROM " deletion       \
                  " GROUP BY " key " HAVING MAX(ordinal) + 1 <> COUNT(DISTINCT number)",          \
-        .locked = kind, .mend = MEND_DELETIONS(deletion, post, key)                              \
+        .locked = kind, .mend = MEND_DELETIONS(head, deletion, post, key)                        \
     }
 
 /* Posts stay for good: one that is not there is lost, and nobody knows what it was. */
@@ -99,8 +101,8 @@ enum { COLUMNS = 4 };
 static const struct rule of_lists[] = {
     NUMBERED("post", "post_id", "author_id"),
     NUMBERED("scene", "scene_id", "story_id"),
-    DELETIONS(KIND_AUTHOR, "post_deletion", "post", "author_id"),
-    DELETIONS(KIND_STORY, "scene_deletion", "scene", "story_id"),
+    DELETIONS(KIND_AUTHOR, "author", "post_deletion", "post", "author_id"),
+    DELETIONS(KIND_STORY, "story", "scene_deletion", "scene", "story_id"),
     COUNTED(KIND_AUTHOR, "author", "author_id", "posts",
             "SELECT author_id id, MAX(number) + 1 n FROM post GROUP BY author_id",
             "SELECT MAX(number) + 1 FROM post WHERE author_id = @a"),

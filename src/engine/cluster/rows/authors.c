@@ -57,7 +57,9 @@ static int by_head(const void *a, const void *b)
     const struct wanted_head *x = a, *y = b;
     if (x->key.realm != y->key.realm)
         return x->key.realm < y->key.realm ? -1 : 1;
-    return (x->key.author > y->key.author) - (x->key.author < y->key.author);
+    if (x->key.author != y->key.author)
+        return x->key.author < y->key.author ? -1 : 1;
+    return (x->key.remade > y->key.remade) - (x->key.remade < y->key.remade);
 }
 
 static uint32_t lesser(uint32_t a, uint32_t b)
@@ -107,7 +109,7 @@ bool desk_tear(struct desk *desk, struct known_key key)
 static bool is_torn(const struct desk *desk, struct known_key key)
 {
     for (size_t i = 0; i < desk->n_torn; i++)
-        if (desk->torn[i].realm == key.realm && desk->torn[i].author == key.author)
+        if (known_same(desk->torn[i], key))
             return true;
     return false;
 }
@@ -122,7 +124,7 @@ const struct head *cluster_get_head(struct view *view, enum realm realm, uint64_
     struct positioned_head *made = view_array(view, view->scratch, 1, sizeof *made);
     if (!row || !made)
         return &none.head;
-    struct known_key key = {realm, author};
+    struct known_key key = {realm, author, row->numbers[AUTHOR_REMADE]};
     struct known_found found = known_find(own->desk->known, &own->desk->guest, key);
     uint32_t posts = (uint32_t)row->numbers[AUTHOR_POSTS];
     uint32_t ids = own->need == NEED_IDS ? posts : 0;

@@ -94,7 +94,7 @@ enum user_number {
     USER_READING_CLEARED,
     USER_QUIET,
 };
-enum author_number { AUTHOR_POSTS, AUTHOR_DELETED, AUTHOR_LAST_ID };
+enum author_number { AUTHOR_POSTS, AUTHOR_DELETED, AUTHOR_LAST_ID, AUTHOR_REMADE };
 enum post_number {
     POST_AUTHOR,
     POST_NUMBER,

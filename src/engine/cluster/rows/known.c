@@ -112,7 +112,7 @@ static void link_newest(struct known *known, struct known_head *head)
 static struct known_head *find(struct known *known, struct known_key key)
 {
     struct known_head *head = known->room ? *bucket_of(known, key) : NULL;
-    while (head && (head->key.author != key.author || head->key.realm != key.realm))
+    while (head && !known_same(head->key, key))
         head = head->next;
     if (!head)
         return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Authors' heads in memory, for all threads of a server: the ids and positions of posts by their numbers, and the deletions in their
- * order. Both only grow, so what is here once is right for ever, and a moment's head is a beginning of it; how much of it there is
+ * order. Both only grow, unless verify mends them, so what is here once is right for ever, and a moment's head is a beginning of it; how much of it there is
  * at a moment is in the author's row.
  *
  * Heads that were handed out to a guest stay as they are until the guest leaves. What nobody has used for the longest time goes when
@@ -36,11 +36,17 @@ struct known {
     uint64_t time; /* a batch is a tick */
 };
 
-/* Which one. */
+/* Which one. Where verify has made the deletions anew, that is another head; the one before is soon nobody's. */
 struct known_key {
     enum realm realm;
     uint64_t author;
+    uint64_t remade; /* how often that was, as the author's row says */
 };
+
+static inline bool known_same(struct known_key a, struct known_key b)
+{
+    return a.realm == b.realm && a.author == b.author && a.remade == b.remade;
+}
 
 /* As far as it is known; sorted holds the deletions, all of them, by number. */
 struct known_found {
