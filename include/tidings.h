@@ -1213,6 +1213,14 @@ TIDINGS_API enum tidings_err tidings_cluster_show(const struct tidings_options *
                                                   enum tidings_subject subject, uint64_t id,
                                                   FILE *to, const char **message);
 
+enum { TIDINGS_VERIFY_KINDS_MAX = 16 };
+
+/* Differences of one kind: of counters, of inboxes and so on. */
+struct tidings_verify_kind {
+    const char *name;
+    uint64_t differences;
+};
+
 /* What verify found. */
 struct tidings_verify {
     bool repair; /* in: mend what can be recomputed */
@@ -1225,6 +1233,8 @@ struct tidings_verify {
     uint64_t differences;
     uint64_t repaired;
     uint64_t spoiled; /* deep: rows of the data file that are not what base image and log say */
+    size_t n_kinds;   /* in a cluster: all that it looks at, those without a difference too */
+    struct tidings_verify_kind kinds[TIDINGS_VERIFY_KINDS_MAX];
 };
 
 /* Recomputes every stored count and checks every index against its table, in both directions; in the local engine with

@@ -32,4 +32,7 @@ const char *time_text(int64_t time_ms, char text[TIME_BYTES]);
 struct tidings_progress progress_in_rows(void);
 struct tidings_progress progress_in_bytes(void);
 
+/* Verify, with everything said on standard output: the code to exit with. */
+int verify_data(struct tidings_options *how, bool deep, bool repair);
+
 #endif

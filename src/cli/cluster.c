@@ -9,16 +9,19 @@
 
 struct cluster_args {
     const char *mysql, *action, *subject, *id;
-    bool json;
+    bool json, check;
 };
 
 static const struct cli_option options[] = {
     {"mysql", OPTION_TEXT, "URL", offsetof(struct cluster_args, mysql), .help = MYSQL_HELP},
     {.name = "json", .at = offsetof(struct cluster_args, json), .help = "status: print it as JSON"},
+    {.name = "check",
+     .at = offsetof(struct cluster_args, check),
+     .help = "reconcile: only report, mend nothing"},
 };
 
 static const struct cli_operand operands[] = {
-    {"ACTION", .at = offsetof(struct cluster_args, action), .words = "init|status|show"},
+    {"ACTION", .at = offsetof(struct cluster_args, action), .words = "init|status|reconcile|show"},
     {"SUBJECT", .at = offsetof(struct cluster_args, subject), .words = "user|author|post",
      .behind = "show"},
     {"ID", .at = offsetof(struct cluster_args, id)},
@@ -115,6 +118,15 @@ static int run_status(const struct cluster_args *args, const struct tidings_opti
     return EXIT_FINE;
 }
 
+/* ---- reconcile ------------------------------------------------------------------------------ */
+
+/* Nothing lags behind in this engine, so there is nothing to reconcile but what verify finds. */
+static int run_reconcile(const struct cluster_args *args, const struct tidings_options *how)
+{
+    struct tidings_options own = *how;
+    return verify_data(&own, false, !args->check);
+}
+
 /* ---- show ----------------------------------------------------------------------------------- */
 
 static int run_show(const struct cluster_args *args, const struct tidings_options *how)
@@ -146,7 +158,8 @@ static int run_show(const struct cluster_args *args, const struct tidings_option
 static const struct {
     const char *name;
     int (*run)(const struct cluster_args *args, const struct tidings_options *how);
-} actions[] = {{"init", run_init}, {"status", run_status}, {"show", run_show}};
+} actions[] = {
+    {"init", run_init}, {"status", run_status}, {"reconcile", run_reconcile}, {"show", run_show}};
 
 static int run(int argc, char **argv)
 {
@@ -171,20 +184,25 @@ static int run(int argc, char **argv)
 
 const struct cli_command command_cluster = {
     .name = "cluster",
-    .summary = "make the tables of the cluster engine, or look at them",
-    .usage = "init --mysql URL\nstatus --mysql URL [--json]\nshow user|author|post ID --mysql URL",
+    .summary = "make the tables of the cluster engine, look at them, or recount them",
+    .usage = "init --mysql URL\nstatus --mysql URL [--json]\nreconcile --mysql URL [--check]\nshow "
+             "user|author|post ID --mysql URL",
     .about =
         "init makes the tables of the cluster engine in a database of MySQL or MariaDB, and the "
         "database itself if it is missing, or brings them up to date. It prints the steps that it "
         "takes. It may be run again, also while servers of the version before run.\n\n"
         "status tells how the database does, and which servers use it; the queues of a server, and "
         "how far behind it is, are in its own /v1/admin/status.\n\n"
+        "reconcile recounts everything that follows from other rows and mends what differs, while "
+        "servers go on: what verify --repair does. With --check it only reports. It prints a line "
+        "for every difference, and how many there were of each kind.\n\n"
         "show prints every row about a user, an author or a post, as they were at one moment: each "
         "column by its name, and packed ones also taken apart. It changes nothing. Texts of people "
         "are among it.\n\n"
         "The password comes from TIDINGS_MYSQL_PASSWORD, or from the first line of the file that "
         "TIDINGS_MYSQL_PASSWORD_FILE names. TIDINGS_MYSQL stands in for --mysql.",
-    .exits = "0 done; 1 show: there is no such row; 2 usage; 3 failed.",
+    .exits = "0 done; 1 show: there is no such row; reconcile: differences are left; 2 usage; 3 "
+             "failed.",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .operands = operands,

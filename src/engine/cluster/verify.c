@@ -153,6 +153,13 @@ static enum sql_outcome check_stage(struct check *check, enum stage stage)
     return outcome;
 }
 
+static void put_kind(struct check *check, uint64_t differences)
+{
+    struct tidings_verify *out = check->out;
+    out->kinds[out->n_kinds++] =
+        (struct tidings_verify_kind){.name = check->stage, .differences = differences};
+}
+
 static enum sql_outcome check_all(struct check *check)
 {
     static const char *const names[STAGES] = {
@@ -168,7 +175,9 @@ static enum sql_outcome check_all(struct check *check)
     for (int stage = 0; !outcome && stage < STAGES; stage++) {
         check->stage = names[stage];
         tell(check);
+        uint64_t before = check->out->differences;
         outcome = check_stage(check, (enum stage)stage);
+        put_kind(check, check->out->differences - before);
     }
     check->done = check->total;
     tell(check);
@@ -191,6 +200,7 @@ enum tidings_err cluster_verify(struct engine *engine, struct tidings_verify *ve
     if (verify->deep)
         return TIDINGS_UNSUPPORTED;
     verify->checked = verify->differences = verify->repaired = verify->spoiled = 0;
+    verify->n_kinds = 0;
     known_init(&check.known, (size_t)check.cluster->settings.heads_mb << 20);
     begin_desk(&check, &check.desk, true);
     begin_desk(&check, &check.mender, false);

@@ -18,6 +18,7 @@ enum stage {
     STAGE_OTHERS,
     STAGES,
 };
+_Static_assert((int)STAGES <= (int)TIDINGS_VERIFY_KINDS_MAX, "each is a kind of differences");
 
 enum { MENDS_MAX = 16 }; /* tries, while locks do not come or connections are lost */
 
