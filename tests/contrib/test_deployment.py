@@ -146,6 +146,53 @@ def test_what_is_started_there_works_here(init, servers, tmp_path, database):
     Here(init(), tmp_path, database).run()  # as with a new version
 
 
+# ---- The front ----
+
+class Front:
+    """nginx with the configuration of the compose file, on a socket; only where it listens and whom it asks is replaced."""
+
+    def __init__(self, directory, servers):
+        self.socket = directory / "front"
+        text = (COMPOSE.parent / "nginx.conf").read_text()
+        for name, server in servers.items():
+            assert f"server {name}:8080" in text
+            text = text.replace(f"server {name}:8080", f"server 127.0.0.1:{server.port}")
+        text = text.replace("listen 80;", f"listen unix:{self.socket};")
+        paths = "".join(f"{kind}_temp_path {directory}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        (directory / "nginx.conf").write_text(f"daemon off; master_process off; pid {directory}/pid; error_log stderr; events {{}}\n"
+                                              f"http {{ access_log off; {paths}\n{text}\n}}\n")
+        program = from_package("nginx", "usr/sbin/nginx")
+        with (directory / "front.log").open("wb") as log:
+            self.process = subprocess.Popen([program, "-p", directory, "-c", directory / "nginx.conf", "-e", "stderr"],
+                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        wait_until(lambda: self.process.poll() is not None or self.socket.exists(), "listening")
+        assert self.process.poll() is None, (directory / "front.log").read_text()
+
+    def status(self, path):
+        return int(run("curl", "--silent", "--output", "/dev/null", "--write-out", "%{http_code}", "--max-time", "30",
+                       "--unix-socket", self.socket, f"http://front{path}"))
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(PATIENCE_S)
+
+
+def test_the_front_hides_what_is_the_operators_and_goes_on_without_a_server(tmp_path, database):
+    Here(from_compose("init"), tmp_path, database).run()
+    servers = {name: Running(Here(from_compose(name), tmp_path, database), tmp_path / f"{name}.log") for name in ("server-1", "server-2")}
+    front = None
+    try:
+        front = Front(tmp_path, servers)
+        assert [front.status(path) for path in ("/healthz", "/", "/metrics", "/v1/admin/status")] == [200, 200, 404, 404]
+        gone = servers.pop("server-1")
+        gone.process.kill()
+        gone.process.wait(PATIENCE_S)
+        assert {front.status("/readyz") for _ in range(6)} == {200}
+    finally:
+        for one in [*servers.values(), *([front] if front else [])]:
+            one.stop()
+
+
 # ---- What has to fit together ----
 
 @pytest.mark.parametrize("container", [lambda: from_compose("server-1"), lambda: from_manifests("Deployment")],
