@@ -70,8 +70,7 @@ class Here:
         assert url, replaced["TIDINGS_MYSQL"]
         replaced["TIDINGS_MYSQL"] = f"mysql://tidings@localhost/{database}?socket={socket_of()}"
         if url.group(1):
-            replaced["TIDINGS_MYSQL"] += "&tls=verify"
-            replaced["SSL_CERT_FILE"] = os.environ["TIDINGS_TEST_MYSQL_CA"]
+            replaced["TIDINGS_MYSQL"] += "&tls=verify&ca=" + os.environ["TIDINGS_TEST_MYSQL_CA"]
         replaced["TIDINGS_LISTEN"] = re.sub(r"^0\.0\.0\.0:8080$", "127.0.0.1:0", replaced["TIDINGS_LISTEN"])
         self.environment = replaced
 
