@@ -166,6 +166,15 @@ struct tidings_options {
      */
     const char *mysql;
     const char *mysql_password; /* cluster: NULL is none; it has no place in the URL */
+    /*
+     * cluster: a Redis Cluster, or a single Redis, which remembers for all servers what they would otherwise ask the database for;
+     * some of its nodes, host:port,host:port. NULL: none. It decides nothing, and may be away or be emptied at any time.
+     */
+    const char *redis;
+    const char *redis_user, *redis_password; /* NULL: none */
+    bool redis_tls;                          /* verified: by the system's certificates, or ... */
+    const char *redis_ca;                    /* ... those of this file */
+    bool exact; /* cluster: all answers are from the database, as if every operation said so */
     struct tidings_settings settings;
     enum tidings_durability durability;
     struct tidings_progress progress; /* of a long recovery */
@@ -417,6 +426,7 @@ struct tidings_op {
     uint64_t user_id;                /* the viewer: who acts */
     int64_t now_ms;                  /* when it happens; 0: now, by the engine's clock */
     const struct tidings_once *once; /* NULL: as often as it is asked for; only for what writes */
+    bool exact; /* cluster: from the database, although the server may remember it */
     union {
         struct {
             uint64_t user_id;
@@ -1192,6 +1202,13 @@ struct tidings_cluster {
     size_t n_lanes;
     uint64_t lanes_waiting[TIDINGS_CLUSTER_LANES_MAX]; /* changes, by lane */
     uint64_t reads_waiting;                            /* answers */
+    struct {
+        bool configured;
+        bool remembers;               /* badges are answered from it */
+        uint64_t recalled, looked_up; /* badges: from it, and from the database */
+        unsigned masters,
+            away; /* of the Redis Cluster, and how many of them did not answer lately */
+    } redis;
 };
 
 /* Of an open engine: what the database told last, which is asked again and again. Thread-safe, and cheap. UNSUPPORTED on the

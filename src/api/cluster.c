@@ -74,6 +74,23 @@ static void put_queues(struct json_out *out, const struct tidings_cluster *clust
     json_out_end(out);
 }
 
+/* null without one. */
+static void put_redis(struct json_out *out, const struct tidings_cluster *cluster)
+{
+    json_out_key(out, "redis");
+    if (!cluster->redis.configured) {
+        json_out_null(out);
+        return;
+    }
+    json_out_object(out);
+    put_bool(out, "remembers", cluster->redis.remembers);
+    put_u64(out, "recalled", cluster->redis.recalled);
+    put_u64(out, "looked_up", cluster->redis.looked_up);
+    put_u64(out, "masters", cluster->redis.masters);
+    put_u64(out, "away", cluster->redis.away);
+    json_out_end(out);
+}
+
 void put_cluster(struct json_out *out, struct tidings *tidings)
 {
     struct tidings_cluster cluster;
@@ -90,6 +107,7 @@ void put_cluster(struct json_out *out, struct tidings *tidings)
     put_servers(out, &cluster);
     put_news(out, &cluster);
     put_queues(out, &cluster);
+    put_redis(out, &cluster);
     json_out_end(out);
 }
 
@@ -119,6 +137,22 @@ static void print_seconds(struct buf *to, const char *name, const char *help, do
     buf_printf(to, "tidings_%s %.6f\n", name, seconds);
 }
 
+static void print_redis(struct buf *to, const struct tidings_cluster *cluster)
+{
+    metrics_single(to, "cluster_redis_remembers", "gauge",
+                   "1: badges are answered with what is remembered in Redis.",
+                   cluster->redis.remembers);
+    metrics_single(to, "cluster_redis_masters", "gauge", "Masters of the Redis Cluster.",
+                   cluster->redis.masters);
+    metrics_single(to, "cluster_redis_masters_away", "gauge", "Those that did not answer lately.",
+                   cluster->redis.away);
+    metrics_single(to, "cluster_badges_recalled_total", "counter",
+                   "Badges that were answered without the database.", cluster->redis.recalled);
+    metrics_single(to, "cluster_badges_looked_up_total", "counter",
+                   "Badges that might have been, and had to be looked up.",
+                   cluster->redis.looked_up);
+}
+
 void cluster_metrics(struct tidings *tidings, struct buf *to)
 {
     struct tidings_cluster cluster;
@@ -139,4 +173,5 @@ void cluster_metrics(struct tidings *tidings, struct buf *to)
     print_seconds(to, "cluster_news_lag_seconds", "For how long something has waited to be told.",
                   (double)cluster.lag_ms / 1e3);
     print_queues(to, &cluster);
+    print_redis(to, &cluster);
 }

@@ -229,6 +229,7 @@ void exchange_submit(struct exchange *ex)
 {
     ex->op.user_id = ex->user_id;
     ex->op.role = (enum tidings_role)ex->claims.role;
+    ex->op.exact = ex->exact;
     switch (room_enter(&exchange_loop(ex)->room, ex)) {
     case ROOM_IN:
         submit(ex);
@@ -368,6 +369,24 @@ static bool take_acting_user(struct exchange *ex)
     return true;
 }
 
+static bool is_word(struct http_text text, const char *word)
+{
+    return text.p && text.n == strlen(word) && !memcmp(text.p, word, text.n);
+}
+
+/* How fresh an answer must be: what servers remember is for those who do not say. */
+static bool take_freshness(struct exchange *ex)
+{
+    size_t count;
+    struct http_text word = http_request_header(ex->req, "Tidings-Freshness", &count);
+    ex->exact = is_word(word, "exact");
+    if (count > 1 || (word.p && !ex->exact && !is_word(word, "bounded"))) {
+        exchange_invalid(ex, "Tidings-Freshness", "It must be exact or bounded.");
+        return false;
+    }
+    return true;
+}
+
 static bool authenticate(struct exchange *ex)
 {
     static const char scheme[] = "Bearer ";
@@ -387,7 +406,7 @@ static bool authenticate(struct exchange *ex)
         exchange_problem(ex, 403, "forbidden", "You may not do this.");
         return false;
     }
-    return take_acting_user(ex);
+    return take_acting_user(ex) && take_freshness(ex);
 }
 
 /* ---- Beginning ------------------------------------------------------------------------------ */

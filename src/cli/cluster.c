@@ -172,7 +172,7 @@ static int run(int argc, char **argv)
     if (code == OPTIONS_READ)
         code = where_check(&command_cluster, &where, NULL);
     if (code == OPTIONS_READ)
-        code = password_read(&password);
+        code = password_read(MYSQL_PASSWORD, &password);
     if (code != OPTIONS_READ)
         return code;
     tidings_options_init(&how);

@@ -27,6 +27,15 @@ static const struct cli_option options[] = {
              "MySQL or MariaDB that any number of servers share"},
     {"data", OPTION_TEXT, "DIR", AT(where.data), .help = "the data directory of the local engine"},
     {"mysql", OPTION_TEXT, "URL", AT(where.mysql), .help = MYSQL_HELP},
+    TEXT(redis, "HOST:PORT,...", NULL,
+         "nodes of a Redis Cluster, or a single Redis, that remembers for the servers of a cluster")
+    TEXT(redis_user, "NAME", NULL, "whom to log in to Redis as")
+    {"redis_tls", OPTION_WORD, "off|verify", AT(redis_tls), .text = "off",
+     .help = "whether the connections to Redis are encrypted"},
+    TEXT(redis_ca, "FILE", NULL, "certificates to trust in Redis, instead of the system's")
+    {"freshness", OPTION_WORD, "bounded|exact", AT(freshness), .text = "bounded",
+     .help = "with Redis: bounded, what others have done may show a moment later in badges; exact, "
+             "every answer is from the database"},
     TEXT(listen, "HOST:PORT", "127.0.0.1:8080", "address to listen on")
     {"durability", OPTION_WORD, "commit|second", AT(durability), .text = "commit",
      .help = "commit: a change is synced before it is acknowledged; second: once a second"},
@@ -70,7 +79,7 @@ const struct cli_command command_serve = {
         "several, one a line) or from the file that TIDINGS_JWT_KEYS_FILE names; the password of "
         "the "
         "cluster's database from TIDINGS_MYSQL_PASSWORD or the first line of the file that "
-        "TIDINGS_MYSQL_PASSWORD_FILE names.\n\n"
+        "TIDINGS_MYSQL_PASSWORD_FILE names, and that of Redis alike (TIDINGS_REDIS_PASSWORD).\n\n"
         "--dev makes its own secret, fills an empty data directory with a demo community, a new "
         "one if none is given, and listens on loopback only. Requests are not logged unless "
         "--access-log is given, backups go to a directory in the data directory, and webhooks may "

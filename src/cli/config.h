@@ -29,6 +29,7 @@ struct config {
     size_t n_copies;
     const char *config;
     struct where where;
+    const char *redis, *redis_user, *redis_tls, *redis_ca, *freshness;
     const char *listen;
     const char *jwt_keys_file;
     const char *durability;

@@ -35,6 +35,7 @@ struct keys_stamp {
 struct server {
     struct config config;
     struct password password; /* of the cluster's database */
+    struct password redis_password;
     struct tidings *tidings;
     struct keyring *keys;
     struct api *api;
@@ -185,6 +186,17 @@ static void log_clock(void *ctx, int64_t by_ms, bool stopped)
     log_end(&line);
 }
 
+static void put_redis(struct server *server, struct tidings_options *options)
+{
+    const struct config *config = &server->config;
+    options->redis = config->redis;
+    options->redis_user = config->redis_user;
+    options->redis_tls = !strcmp(config->redis_tls, "verify");
+    options->redis_ca = config->redis_ca;
+    options->exact = !strcmp(config->freshness, "exact");
+    options->redis_password = server->redis_password.given ? server->redis_password.text : NULL;
+}
+
 /* EXIT_FINE, or the code to exit with. */
 static int open_engine(struct server *server)
 {
@@ -192,6 +204,7 @@ static int open_engine(struct server *server)
     const char *message;
     tidings_options_init(&options);
     where_put(&server->config.where, &server->password, &options);
+    put_redis(server, &options);
     options.settings = server->config.engine;
     options.progress = progress_in_bytes();
     if (!strcmp(server->config.durability, "second"))
@@ -437,7 +450,9 @@ static int serve(struct server *server)
     int code = make_rules(server) && make_cors(server) ? complete_config(&server->config, dev_dir)
                                                        : EXIT_USAGE;
     if (code == OPTIONS_READ)
-        code = password_read(&server->password);
+        code = password_read(MYSQL_PASSWORD, &server->password);
+    if (code == OPTIONS_READ)
+        code = password_read(REDIS_PASSWORD, &server->redis_password);
     if (code != OPTIONS_READ)
         return code;
     block_signals(&set);

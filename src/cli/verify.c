@@ -128,7 +128,7 @@ static int run(int argc, char **argv)
             where_check(&command_verify, &args.where,
                         args.deep ? "leave --deep out: the server checks its files itself" : NULL);
     if (code == OPTIONS_READ)
-        code = password_read(&password);
+        code = password_read(MYSQL_PASSWORD, &password);
     if (code != OPTIONS_READ)
         return code;
     struct tidings_options how;

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VARIABLE "TIDINGS_MYSQL_PASSWORD"
-
 bool where_is_cluster(const char *engine)
 {
     return !strcmp(engine, "cluster");
@@ -38,18 +36,18 @@ static int wrong(int code, const char *name, const char *what)
 }
 
 /* The first line, without its end. */
-static int read_file(const char *path, struct password *password)
+static int read_file(const char *variable, const char *path, struct password *password)
 {
     char line[PASSWORD_MAX + 3]; /* a line's end and a NUL */
     FILE *file = fopen(path, "re");
     if (!file)
-        return wrong(EXIT_BROKEN, VARIABLE "_FILE", strerror(errno));
+        return wrong(EXIT_BROKEN, variable, strerror(errno));
     bool read = fgets(line, sizeof line, file) != NULL;
     fclose(file);
     size_t n = read ? strcspn(line, "\r\n") : 0;
     int code = OPTIONS_READ;
     if (!n || n > PASSWORD_MAX)
-        code = wrong(EXIT_BROKEN, VARIABLE "_FILE", "its first line must have 1 to 1024 bytes");
+        code = wrong(EXIT_BROKEN, variable, "its first line must have 1 to 1024 bytes");
     else
         memcpy(password->text, line, n);
     explicit_bzero(line, sizeof line);
@@ -57,16 +55,24 @@ static int read_file(const char *path, struct password *password)
     return code;
 }
 
-int password_read(struct password *password)
+static int both_set(const char *variable, const char *of_file)
 {
-    const char *text = getenv(VARIABLE), *path = getenv(VARIABLE "_FILE");
+    fprintf(stderr, "tidings: %s: it is set, and %s is, too\n", variable, of_file);
+    return EXIT_USAGE;
+}
+
+int password_read(const char *variable, struct password *password)
+{
+    char of_file[64];
+    snprintf(of_file, sizeof of_file, "%s_FILE", variable);
+    const char *text = getenv(variable), *path = getenv(of_file);
     *password = (struct password){.given = text != NULL};
     if (text && path)
-        return wrong(EXIT_USAGE, VARIABLE, "it is set, and " VARIABLE "_FILE is, too");
+        return both_set(variable, of_file);
     if (path)
-        return read_file(path, password);
+        return read_file(of_file, path, password);
     if (text && strlen(text) > PASSWORD_MAX)
-        return wrong(EXIT_USAGE, VARIABLE, "it must have at most 1024 bytes");
+        return wrong(EXIT_USAGE, variable, "it must have at most 1024 bytes");
     if (text)
         memcpy(password->text, text, strlen(text));
     return OPTIONS_READ;

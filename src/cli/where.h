@@ -41,8 +41,11 @@ struct password {
     bool given;
 };
 
-/* OPTIONS_READ; otherwise the code to exit with, after what is wrong has been said. */
-int password_read(struct password *password);
+/* Of that variable, or of the file that the one named after it with _FILE names. OPTIONS_READ; otherwise the code to exit with, after what
+ * is wrong has been said. */
+int password_read(const char *variable, struct password *password);
+#define MYSQL_PASSWORD "TIDINGS_MYSQL_PASSWORD"
+#define REDIS_PASSWORD "TIDINGS_REDIS_PASSWORD"
 
 /* Puts what the engine needs of both into the options; what they point at is the caller's. */
 void where_put(const struct where *where, const struct password *password,

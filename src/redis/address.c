@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-bool address_is_host(const char *text, size_t n)
+bool redis_address_is_host(const char *text, size_t n)
 {
     static const char allowed[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:%";
@@ -16,7 +16,7 @@ bool address_is_host(const char *text, size_t n)
     return true;
 }
 
-bool address_same(const struct address *a, const struct address *b)
+bool redis_address_same(const struct address *a, const struct address *b)
 {
     return a->port == b->port && !strcmp(a->host, b->host);
 }
@@ -37,7 +37,7 @@ static uint16_t port_of(const char *text, size_t n)
 
 static bool set(struct address *to, const char *host, size_t host_n, uint16_t port)
 {
-    if (!port || !address_is_host(host, host_n))
+    if (!port || !redis_address_is_host(host, host_n))
         return false;
     memmove(to->host, host, host_n);
     to->host[host_n] = '\0';
@@ -45,7 +45,7 @@ static bool set(struct address *to, const char *host, size_t host_n, uint16_t po
     return true;
 }
 
-bool address_parse(const char *text, size_t n, struct address *to)
+bool redis_address_parse(const char *text, size_t n, struct address *to)
 {
     const char *colon = memrchr(text, ':', n);
     if (!colon)
@@ -57,7 +57,7 @@ bool address_parse(const char *text, size_t n, struct address *to)
     return !memchr(text, ':', host_n) && set(to, text, host_n, port);
 }
 
-bool address_parse_told(const char *text, size_t n, const char *same_host, struct address *to)
+bool redis_address_parse_told(const char *text, size_t n, const char *same_host, struct address *to)
 {
     const char *colon = memrchr(text, ':', n);
     if (!colon)
@@ -67,18 +67,18 @@ bool address_parse_told(const char *text, size_t n, const char *same_host, struc
     return host_n ? set(to, text, host_n, port) : set(to, same_host, strlen(same_host), port);
 }
 
-bool address_next(const char **list, struct address *to, bool *bad)
+bool redis_address_next(const char **list, struct address *to, bool *bad)
 {
     const char *at = *list + strspn(*list, ", \t");
     size_t n = strcspn(at, ", \t");
     *list = at + n;
     if (!n)
         return false;
-    *bad = !address_parse(at, n, to);
+    *bad = !redis_address_parse(at, n, to);
     return !*bad;
 }
 
-void address_print(const struct address *address, char text[ADDRESS_TEXT_MAX])
+void redis_address_print(const struct address *address, char text[ADDRESS_TEXT_MAX])
 {
     const char *form = strchr(address->host, ':') ? "[%s]:%u" : "%s:%u";
     snprintf(text, ADDRESS_TEXT_MAX, form, address->host, (unsigned)address->port);

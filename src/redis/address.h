@@ -15,20 +15,21 @@ struct address {
 };
 
 /* Whether these bytes can be a host: letters, digits and . _ - : %. */
-bool address_is_host(const char *text, size_t n);
+bool redis_address_is_host(const char *text, size_t n);
 
-bool address_same(const struct address *a, const struct address *b);
+bool redis_address_same(const struct address *a, const struct address *b);
 
 /* host:port or [number]:port, as people write it. `to` is untouched if it is neither. */
-bool address_parse(const char *text, size_t n, struct address *to);
+bool redis_address_parse(const char *text, size_t n, struct address *to);
 
 /* host:port as servers tell it in a redirection: without brackets, and without a host if it is the same as the server's. */
-bool address_parse_told(const char *text, size_t n, const char *same_host, struct address *to);
+bool redis_address_parse_told(const char *text, size_t n, const char *same_host,
+                              struct address *to);
 
 /* The next one of a list with commas, spaces allowed. False at its end, or with *bad where one is malformed. */
-bool address_next(const char **list, struct address *to, bool *bad);
+bool redis_address_next(const char **list, struct address *to, bool *bad);
 
 /* With brackets where they are needed. */
-void address_print(const struct address *address, char text[ADDRESS_TEXT_MAX]);
+void redis_address_print(const struct address *address, char text[ADDRESS_TEXT_MAX]);
 
 #endif

@@ -33,17 +33,17 @@ static bool failed_errno(struct conn *conn, int error)
     return failed(conn, strerror_r(error, text, sizeof text));
 }
 
-void conn_init(struct conn *conn, const struct conn_settings *settings,
-               const struct address *address)
+void redis_conn_init(struct conn *conn, const struct conn_settings *settings,
+                     const struct address *address)
 {
     *conn = (struct conn){.settings = settings, .address = *address, .fd = -1};
     buf_init(&conn->out, OUT_MAX);
     reader_init(&conn->reader);
 }
 
-void conn_release(struct conn *conn)
+void redis_conn_release(struct conn *conn)
 {
-    conn_close(conn);
+    redis_conn_close(conn);
     lookup_free(conn->lookup);
     reader_release(&conn->reader);
     buf_release(&conn->out);
@@ -51,7 +51,7 @@ void conn_release(struct conn *conn)
 }
 
 /* A lookup goes on: another one would not be faster. */
-void conn_close(struct conn *conn)
+void redis_conn_close(struct conn *conn)
 {
     link_free(conn->link);
     conn->link = NULL;
@@ -83,7 +83,7 @@ static bool grow_expected(struct conn *conn)
     return true;
 }
 
-bool conn_expect(struct conn *conn, uint32_t what)
+bool redis_conn_expect(struct conn *conn, uint32_t what)
 {
     if (conn->out.failed)
         return failed(conn, "out of memory");
@@ -94,7 +94,7 @@ bool conn_expect(struct conn *conn, uint32_t what)
     return true;
 }
 
-bool conn_pop_expected(struct conn *conn, struct expected *expected)
+bool redis_conn_pop_expected(struct conn *conn, struct expected *expected)
 {
     if (!conn->expected_n)
         return false;
@@ -104,12 +104,12 @@ bool conn_pop_expected(struct conn *conn, struct expected *expected)
     return true;
 }
 
-bool conn_unseen(const struct conn *conn, const struct expected *expected)
+bool redis_conn_unseen(const struct conn *conn, const struct expected *expected)
 {
     return expected->end > conn->offered;
 }
 
-size_t conn_unsent(const struct conn *conn)
+size_t redis_conn_unsent(const struct conn *conn)
 {
     return conn->out.len - conn->out_at;
 }
@@ -140,7 +140,7 @@ static bool put_socket(struct conn *conn, const char *from, size_t n, size_t *pu
 }
 
 /* What TLS was given may have left it, whatever it says: so it is `offered` before. */
-bool conn_flush(struct conn *conn)
+bool redis_conn_flush(struct conn *conn)
 {
     while (conn->out_at < conn->out.len) {
         const char *from = conn->out.data + conn->out_at;
@@ -211,8 +211,8 @@ static bool read_some(struct conn *conn)
     return true;
 }
 
-enum reader_state conn_reply(struct conn *conn, const struct redisReply **reply,
-                             const struct redisReply **error)
+enum reader_state redis_conn_reply(struct conn *conn, const struct redisReply **reply,
+                                   const struct redisReply **error)
 {
     enum reader_state state =
         conn->reader.parser ? reader_next(&conn->reader, reply, error) : READER_MORE;
@@ -233,13 +233,13 @@ static bool introduce(struct conn *conn)
         if (settings->user)
             command_text(&conn->out, settings->user);
         command_text(&conn->out, settings->password ? settings->password : "");
-        if (!conn_expect(conn, EXPECT_AUTH))
+        if (!redis_conn_expect(conn, EXPECT_AUTH))
             return false;
     }
     command_begin(&conn->out, 2);
     command_text(&conn->out, "INFO");
     command_text(&conn->out, "server");
-    return conn_expect(conn, EXPECT_INFO) && conn_flush(conn);
+    return redis_conn_expect(conn, EXPECT_INFO) && redis_conn_flush(conn);
 }
 
 static bool handshake(struct conn *conn)
@@ -320,7 +320,7 @@ static bool end_connecting(struct conn *conn)
     return connect_next(conn);
 }
 
-bool conn_open(struct conn *conn, int64_t now_ms)
+bool redis_conn_open(struct conn *conn, int64_t now_ms)
 {
     conn->deadline_ms = now_ms + CONN_STEP_MS;
     conn->out_base = conn->offered = 0;
@@ -340,10 +340,10 @@ static bool take_greeting(struct conn *conn)
     enum reader_state state;
     struct expected expected;
     while (conn->state == CONN_GREETING &&
-           (state = conn_reply(conn, &reply, &error)) != READER_MORE) {
+           (state = redis_conn_reply(conn, &reply, &error)) != READER_MORE) {
         if (state == READER_BROKEN)
             return false;
-        if (!conn_pop_expected(conn, &expected))
+        if (!redis_conn_pop_expected(conn, &expected))
             return failed(conn, "an answer that nobody asked for");
         if (error)
             return failed(conn, expected.what == EXPECT_AUTH
@@ -361,28 +361,28 @@ static bool take_greeting(struct conn *conn)
 
 /* ---- Events ------------------------------------------------------------------------------------------ */
 
-int conn_fd(const struct conn *conn)
+int redis_conn_fd(const struct conn *conn)
 {
     return conn->state == CONN_RESOLVING ? lookup_fd(conn->lookup) : conn->fd;
 }
 
-short conn_events(const struct conn *conn)
+short redis_conn_events(const struct conn *conn)
 {
     if (conn->state == CONN_CONNECTING)
         return POLLOUT;
     if (conn->state == CONN_HANDSHAKING)
         return link_wants_write(conn->link) ? POLLOUT : POLLIN;
-    return conn_unsent(conn) ? POLLIN | POLLOUT : POLLIN;
+    return redis_conn_unsent(conn) ? POLLIN | POLLOUT : POLLIN;
 }
 
 static bool exchange(struct conn *conn)
 {
-    bool sent = conn_flush(conn); /* what was answered before the end is taken, too */
+    bool sent = redis_conn_flush(conn); /* what was answered before the end is taken, too */
     bool alive = read_some(conn) && sent;
     return (conn->state != CONN_GREETING || take_greeting(conn)) && alive;
 }
 
-bool conn_step(struct conn *conn, short revents, int64_t now_ms)
+bool redis_conn_step(struct conn *conn, short revents, int64_t now_ms)
 {
     if (!revents)
         return true;

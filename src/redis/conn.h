@@ -69,32 +69,32 @@ struct conn {
     char problem[CONN_PROBLEM_MAX]; /* why it failed, without the address */
 };
 
-void conn_init(struct conn *conn, const struct conn_settings *settings,
-               const struct address *address);
-void conn_release(struct conn *conn);
+void redis_conn_init(struct conn *conn, const struct conn_settings *settings,
+                     const struct address *address);
+void redis_conn_release(struct conn *conn);
 
 /* Begins to connect. Like all that follow: false if the connection has failed, and `problem` says why. */
-bool conn_open(struct conn *conn, int64_t now_ms);
+bool redis_conn_open(struct conn *conn, int64_t now_ms);
 /* What was read stays until conn_forget; what was expected is the caller's to look at before. */
-void conn_close(struct conn *conn);
+void redis_conn_close(struct conn *conn);
 
-int conn_fd(const struct conn *conn);
-short conn_events(const struct conn *conn);
+int redis_conn_fd(const struct conn *conn);
+short redis_conn_events(const struct conn *conn);
 /* Something has happened on it: goes on connecting, or sends and reads. */
-bool conn_step(struct conn *conn, short revents, int64_t now_ms);
+bool redis_conn_step(struct conn *conn, short revents, int64_t now_ms);
 /* Sends what was written, as far as that goes. */
-bool conn_flush(struct conn *conn);
+bool redis_conn_flush(struct conn *conn);
 
 /* Behind the bytes in `out`. */
-bool conn_expect(struct conn *conn, uint32_t what);
-size_t conn_unsent(const struct conn *conn);
+bool redis_conn_expect(struct conn *conn, uint32_t what);
+size_t redis_conn_unsent(const struct conn *conn);
 /* The other side cannot have run it. */
-bool conn_unseen(const struct conn *conn, const struct expected *expected);
+bool redis_conn_unseen(const struct conn *conn, const struct expected *expected);
 /* The oldest first; false if there is none. */
-bool conn_pop_expected(struct conn *conn, struct expected *expected);
+bool redis_conn_pop_expected(struct conn *conn, struct expected *expected);
 
 /* The next reply that has come, whatever it is for. */
-enum reader_state conn_reply(struct conn *conn, const struct redisReply **reply,
-                             const struct redisReply **error);
+enum reader_state redis_conn_reply(struct conn *conn, const struct redisReply **reply,
+                                   const struct redisReply **error);
 
 #endif

@@ -18,7 +18,7 @@ static bool ask(struct redis *redis, uint16_t i)
     redis->map.asked_ms = redis->now_ms;
     redis->map.next_ms = redis->now_ms + MAP_EVERY_MS;
     redis->map.turn = (uint16_t)(i + 1);
-    if (conn_expect(conn, EXPECT_MAP) && conn_flush(conn))
+    if (redis_conn_expect(conn, EXPECT_MAP) && redis_conn_flush(conn))
         return true;
     node_fail(redis, i);
     return false;

@@ -15,13 +15,13 @@ static uint16_t free_place(struct redis *redis)
 uint16_t node_at(struct redis *redis, const struct address *address)
 {
     for (size_t i = 0; i < redis->n_nodes; i++)
-        if (redis->nodes[i] && address_same(&redis->nodes[i]->conn.address, address))
+        if (redis->nodes[i] && redis_address_same(&redis->nodes[i]->conn.address, address))
             return (uint16_t)i;
     uint16_t i = free_place(redis);
     struct node *node = i == NO_NODE ? NULL : calloc(1, sizeof *node);
     if (!node)
         return NO_NODE;
-    conn_init(&node->conn, &redis->settings, address);
+    redis_conn_init(&node->conn, &redis->settings, address);
     list_clear(&node->queue);
     redis->nodes[i] = node;
     return i;
@@ -29,7 +29,7 @@ uint16_t node_at(struct redis *redis, const struct address *address)
 
 void node_free(struct redis *redis, uint16_t i)
 {
-    conn_release(&redis->nodes[i]->conn);
+    redis_conn_release(&redis->nodes[i]->conn);
     free(redis->nodes[i]);
     redis->nodes[i] = NULL;
 }
@@ -68,7 +68,7 @@ bool node_use(struct redis *redis, uint16_t i)
         return false;
     if (node->conn.state == CONN_CLOSED) {
         node->wait_until_ms = redis->now_ms + (node->failures ? PROBE_MS : CONN_STEP_MS);
-        if (!conn_open(&node->conn, redis->now_ms)) {
+        if (!redis_conn_open(&node->conn, redis->now_ms)) {
             node_fail(redis, i);
             return false;
         }
@@ -87,7 +87,7 @@ void node_rest(struct redis *redis, struct node *node, const char *why)
     if (why)
         snprintf(node->conn.problem, sizeof node->conn.problem, "%s", why);
     char address[ADDRESS_TEXT_MAX];
-    address_print(&node->conn.address, address);
+    redis_address_print(&node->conn.address, address);
     snprintf(redis->problem, sizeof redis->problem, "%s: %s", address, node->conn.problem);
     node->message = NULL;
 }
@@ -97,7 +97,7 @@ const char *node_message(struct redis *redis, struct node *node)
     char address[ADDRESS_TEXT_MAX], text[sizeof redis->problem];
     if (node->message)
         return node->message;
-    address_print(&node->conn.address, address);
+    redis_address_print(&node->conn.address, address);
     int n = snprintf(text, sizeof text, "%s: %s", address,
                      node->failures ? node->conn.problem : "it is not connected");
     node->message =
@@ -109,7 +109,7 @@ void node_close(struct redis *redis, uint16_t i)
 {
     struct node *node = redis->nodes[i];
     node->n_texts = 0;
-    conn_close(&node->conn);
+    redis_conn_close(&node->conn);
     if (redis->map.asked == i)
         map_lost(redis);
 }
@@ -120,10 +120,10 @@ void node_fail(struct redis *redis, uint16_t i)
     struct expected expected;
     struct list unsent = list_take(&node->queue);
     node_rest(redis, node, NULL);
-    while (conn_pop_expected(&node->conn, &expected)) {
+    while (redis_conn_pop_expected(&node->conn, &expected)) {
         if (expected.what >= TASKS_MAX)
             continue;
-        if (conn_unseen(&node->conn, &expected))
+        if (redis_conn_unseen(&node->conn, &expected))
             list_add(redis, &unsent, expected.what);
         else
             task_settle(redis, expected.what, REDIS_LOST, node_message(redis, node));

@@ -25,7 +25,7 @@ static const char *add_seeds(struct redis *redis, const char *list)
 {
     struct address address;
     bool bad = false, any = false;
-    while (address_next(&list, &address, &bad)) {
+    while (redis_address_next(&list, &address, &bad)) {
         uint16_t node = node_at(redis, &address);
         if (node == NO_NODE)
             return "too many nodes";

@@ -57,6 +57,7 @@ struct redis_call {
     /* Set by redis_run, valid until the next. */
     enum redis_outcome outcome;
     const struct redisReply *reply; /* REDIS_DONE, otherwise NULL */
+    const char *run_id;             /* REDIS_DONE: of the process that has run it */
     const char *message; /* not REDIS_DONE, otherwise NULL; of one line, at most 200 bytes */
 };
 

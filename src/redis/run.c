@@ -43,9 +43,11 @@ static void settle_all(struct redis *redis, struct list *list, enum redis_outcom
     list_clear(list);
 }
 
-static void done(struct redis *redis, uint32_t i, const struct redisReply *reply)
+static void done(struct redis *redis, uint32_t i, const struct redisReply *reply,
+                 const char *run_id)
 {
     redis->tasks[i].call->reply = reply;
+    redis->tasks[i].call->run_id = run_id;
     task_settle(redis, i, REDIS_DONE, NULL);
 }
 
@@ -159,13 +161,13 @@ static bool send_task(struct redis *redis, struct node *node, uint32_t i)
     if (task->ask != NO_NODE) {
         command_begin(&conn->out, 1);
         command_text(&conn->out, "ASKING");
-        if (!conn_expect(conn, EXPECT_ASKING))
+        if (!redis_conn_expect(conn, EXPECT_ASKING))
             return false;
     }
     write_call(conn, task);
     task->ask = NO_NODE;
     task->in_full = false;
-    return conn_expect(conn, i);
+    return redis_conn_expect(conn, i);
 }
 
 /* Writes calls until enough bytes wait. */
@@ -173,7 +175,7 @@ static void send_queue(struct redis *redis, uint16_t n)
 {
     struct node *node = redis->nodes[n];
     bool alive = true;
-    while (alive && node->queue.first != NO_TASK && conn_unsent(&node->conn) < OUT_HIGH) {
+    while (alive && node->queue.first != NO_TASK && redis_conn_unsent(&node->conn) < OUT_HIGH) {
         uint32_t i = list_pop(redis, &node->queue);
         if (size_of(&redis->tasks[i]) > CONN_COMMAND_MAX) {
             task_settle(redis, i, REDIS_AWAY, "the call is too large");
@@ -183,7 +185,7 @@ static void send_queue(struct redis *redis, uint16_t n)
         if (!alive) /* it is not among what is expected */
             task_settle(redis, i, REDIS_AWAY, "out of memory");
     }
-    if (!alive || !conn_flush(&node->conn))
+    if (!alive || !redis_conn_flush(&node->conn))
         node_fail(redis, n);
 }
 
@@ -278,7 +280,7 @@ static bool take_reply(struct redis *redis, uint16_t from, const struct redisRep
 {
     struct conn *conn = &redis->nodes[from]->conn;
     struct expected expected;
-    if (!conn_pop_expected(conn, &expected)) {
+    if (!redis_conn_pop_expected(conn, &expected)) {
         snprintf(conn->problem, sizeof conn->problem, "an answer that nobody asked for");
         return false;
     }
@@ -299,7 +301,7 @@ static bool take_reply(struct redis *redis, uint16_t from, const struct redisRep
     if (error)
         task_settle(redis, expected.what, REDIS_REFUSED, error->str);
     else
-        done(redis, expected.what, reply);
+        done(redis, expected.what, reply, redis->nodes[from]->conn.run_id);
     return true;
 }
 
@@ -309,7 +311,7 @@ static bool take_replies(struct redis *redis, uint16_t from)
     const struct redisReply *reply, *error;
     struct conn *conn = &redis->nodes[from]->conn;
     while (conn->state == CONN_READY) {
-        enum reader_state state = conn_reply(conn, &reply, &error);
+        enum reader_state state = redis_conn_reply(conn, &reply, &error);
         if (state == READER_MORE)
             return true;
         if (state == READER_BROKEN || !take_reply(redis, from, reply, error))
@@ -325,7 +327,7 @@ static void step(struct redis *redis, uint16_t i, short revents)
 {
     struct conn *conn = &redis->nodes[i]->conn;
     bool idle = conn->state == CONN_READY && !conn->expected_n;
-    bool alive = conn_step(conn, revents, redis->now_ms);
+    bool alive = redis_conn_step(conn, revents, redis->now_ms);
     if (take_replies(redis, i)) {
         if (alive)
             return;
@@ -369,7 +371,8 @@ static void wait_and_step(struct redis *redis, int timeout)
         if (!node || node->conn.state == CONN_CLOSED)
             continue;
         redis->polled_node[n] = i;
-        redis->polled[n++] = (struct pollfd){conn_fd(&node->conn), conn_events(&node->conn), 0};
+        redis->polled[n++] =
+            (struct pollfd){redis_conn_fd(&node->conn), redis_conn_events(&node->conn), 0};
     }
     if (poll(redis->polled, n, timeout) < 0)
         n = 0;
@@ -378,7 +381,7 @@ static void wait_and_step(struct redis *redis, int timeout)
         uint16_t i = redis->polled_node[k];
         struct conn *conn = &redis->nodes[i]->conn;
         short revents = redis->polled[k].revents | (conn->more ? POLLIN : 0);
-        if (revents && conn_fd(conn) == redis->polled[k].fd)
+        if (revents && redis_conn_fd(conn) == redis->polled[k].fd)
             step(redis, i, revents);
     }
 }

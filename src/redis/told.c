@@ -38,7 +38,8 @@ bool told_redirection(const char *error, size_t n, const char *same_host, uint16
         if (number >= REDIS_SLOTS)
             return false;
     }
-    if (at == end || *at++ != ' ' || !address_parse_told(at, (size_t)(end - at), same_host, to))
+    if (at == end || *at++ != ' ' ||
+        !redis_address_parse_told(at, (size_t)(end - at), same_host, to))
         return false;
     *slot = (uint16_t)number;
     return true;
@@ -76,7 +77,7 @@ static bool read_node(const struct redisReply *node, const char *same_host, bool
     *has = port->integer && n && !(n == 1 && *name == '?');
     if (!*has)
         return true;
-    if (!address_is_host(name, n))
+    if (!redis_address_is_host(name, n))
         return false;
     memcpy(to->host, name, n);
     to->host[n] = '\0';

@@ -61,6 +61,7 @@ int failing_begin(void **state)
     tidings_options_init(&options);
     options.engine = "cluster";
     options.mysql = failing_url(NULL, NULL);
+    options.redis = getenv("TIDINGS_TEST_REDIS");
     options.settings.publish_burst = options.settings.follow_burst = 100000;
     if (*state)
         options.settings.deadline_ms = *(const uint64_t *)*state;
@@ -119,9 +120,14 @@ void await_lock_waits(struct sql *sql, uint64_t n)
 
 void server_do(const char *word)
 {
+    control_do("TIDINGS_TEST_MYSQL_CONTROL", word);
+}
+
+void control_do(const char *variable, const char *word)
+{
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     char line[512] = "";
-    const char *path = getenv("TIDINGS_TEST_MYSQL_CONTROL");
+    const char *path = getenv(variable);
     assert_non_null(path);
     assert_true(strlen(path) < sizeof at.sun_path);
     strcpy(at.sun_path, path);

@@ -40,6 +40,8 @@ void await(struct sql *sql, const char *text, uint64_t wanted);
 void await_lock_waits(struct sql *sql, uint64_t n);
 /* Tells the server what to do: see tests/support/with-mariadb. */
 void server_do(const char *word);
+/* The same for whoever listens to the socket that the variable names: see tests/support/with-redis. */
+void control_do(const char *variable, const char *word);
 
 /* ---- Operations ----------------------------------------------------------------------------- */
 

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* ---- Arguments ----------------------------------------------------------------------------------- */
 
@@ -321,6 +322,22 @@ bool sweep_feed(struct sweep *sweep, enum tidings_op_kind kind, uint64_t viewer,
     return true;
 }
 
+/* What servers remember is what the database has, when they have heard of all that has happened. */
+static bool sweep_remembered(struct sweep *sweep, struct tidings_op badge, uint64_t total)
+{
+    enum { PATIENCE_S = 10 };
+    struct tidings_answer *answer = &sweep->run->answer;
+    time_t until = time(NULL) + PATIENCE_S;
+    badge.exact = false;
+    do
+        if (tidings_run(sweep->run->engine, &badge, answer) == TIDINGS_OK &&
+            answer->u.badge.total == total)
+            return true;
+    while (time(NULL) < until);
+    return run_fail(sweep->run, "user %" PRIu64 ": badge %" PRIu64 ", remembered %" PRIu64,
+                    badge.user_id, total, answer->u.badge.total);
+}
+
 /* badge = sum of the unread rows = number of unread items, in all and author by author. */
 static bool sweep_unread(struct sweep *sweep, uint64_t viewer)
 {
@@ -333,7 +350,7 @@ static bool sweep_unread(struct sweep *sweep, uint64_t viewer)
     if (!sweep_ask(sweep, &badge))
         return false;
     total = sweep->run->answer.u.badge.total;
-    if (!sweep_ask(sweep, &unread))
+    if (!sweep_remembered(sweep, badge, total) || !sweep_ask(sweep, &unread))
         return false;
     if (sweep->run->answer.u.unread.total != total)
         return run_fail(sweep->run, "user %" PRIu64 ": badge %" PRIu64 ", unread total %" PRIu64,

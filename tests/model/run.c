@@ -177,7 +177,9 @@ bool run_call(struct run *run, const struct model_call *asked)
         .up_to = asked->up_to,
         .reported = asked->reported,
     };
-    enum tidings_err err = tidings_run(run->engine, op, &run->answer);
+    struct tidings_op exactly = *op;
+    exactly.exact = true;
+    enum tidings_err err = tidings_run(run->engine, &exactly, &run->answer);
 
     if (op->now_ms == 0)
         call.now_ms = atomic_load(&run->clock_ms);

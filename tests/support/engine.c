@@ -50,6 +50,9 @@ static enum tidings_err open_cluster(const struct tidings_options *options, stru
     database_url(options->dir, url);
     in_cluster.engine = "cluster";
     in_cluster.mysql = url;
+    in_cluster.redis = getenv("TIDINGS_TEST_REDIS");
+    /* What most tests ask for is what was done before, by whomever. */
+    in_cluster.exact = !getenv("TIDINGS_TEST_BOUNDED");
     enum tidings_err err = tidings_cluster_init(&in_cluster, NULL, NULL, &why);
     if (!err)
         err = tidings_open(&in_cluster, engine, &why);

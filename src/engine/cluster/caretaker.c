@@ -12,7 +12,11 @@ static void *caretaker_main(void *arg)
     bool more = false;
     while (ticker_wait(&caretaker->ticker, more ? 0 : BEAT_MS)) {
         server_beat(caretaker->cluster);
-        more = server_is_first(caretaker->cluster) && cluster_sweep(caretaker);
+        bool first = server_is_first(caretaker->cluster);
+        if (caretaker->cluster->memory.wanted &&
+            desk_connect(caretaker->cluster, &caretaker->desk, 0))
+            memory_beat(caretaker->cluster, caretaker->desk.sql, first);
+        more = first && cluster_sweep(caretaker);
     }
     return NULL;
 }

@@ -14,6 +14,9 @@
 #define SCRATCH_MEMORY_MAX ((size_t)1 << 30)
 #define TEXT_MAX           ((size_t)256 << 20)
 
+/* Authors' rows that are remembered: some 700,000. */
+#define CURRENT_BYTES ((size_t)32 << 20)
+
 enum { BUSY_RETRY_MS = 1000 };
 
 /* ---- Desks ---------------------------------------------------------------------------------- */
@@ -251,6 +254,8 @@ static void release(struct cluster *cluster)
     clock_release(&cluster->clock);
     copies_release(&cluster->copies);
     known_release(&cluster->known);
+    memory_close(cluster);
+    current_release(&cluster->memory.current);
     sql_close(cluster->pulse.sql);
     ticker_release(&cluster->pulse.ticker);
     pthread_mutex_destroy(&cluster->pulse.mutex);
@@ -364,6 +369,7 @@ static struct cluster *make(const struct tidings_options *options)
     atomic_init(&cluster->others, true);
     copies_init(&cluster->copies, (size_t)cluster->settings.recent_mb << 20);
     known_init(&cluster->known, (size_t)cluster->settings.heads_mb << 20);
+    current_init(&cluster->memory.current, options->redis ? CURRENT_BYTES : 0);
     ids_init(&cluster->ids);
     queue_init(&cluster->reads);
     for (unsigned i = 0; i < LANES; i++) {
@@ -402,6 +408,8 @@ enum tidings_err engine_cluster_open(const struct tidings_options *options, stru
     enum tidings_err err = TIDINGS_INVALID;
     if (sql_url_parse(options->mysql, &cluster->url, message))
         err = check_tables(cluster, message);
+    if (!err)
+        err = memory_open(cluster, options, message);
     if (!err)
         err = server_join(cluster, message);
     if (!err)

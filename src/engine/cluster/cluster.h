@@ -9,6 +9,7 @@
  *     reader.c    threads that answer: many operations, one snapshot
  *     queue.c     calls that wait for one of these
  *     news.c      what happens on other servers
+ *     memory.c    what servers remember, so that they need not ask; versions.c: in Redis
  *     server.c    the server's slot among others, and its clock
  *     caretaker.c staying among them, and sweeping
  *     sweep.c     removing what is nobody's any more
@@ -27,6 +28,7 @@
 #include <stdatomic.h>
 
 #include "engine/clock.h"
+#include "engine/cluster/memory.h"
 #include "engine/cluster/rows/desk.h"
 #include "engine/engine.h"
 
@@ -83,12 +85,14 @@ struct lane {
     pthread_t thread;
     struct queue queue;
     struct desk desk;
+    struct recollection memory;
 };
 
 struct reader {
     struct cluster *cluster;
     pthread_t thread;
     struct desk desk;
+    struct recollection memory;
 };
 
 /* A thread that does something again and again. */
@@ -156,6 +160,7 @@ struct cluster {
     struct ids ids;
     struct copies copies;
     struct known known;
+    struct memory memory;
     _Atomic unsigned slot; /* changed under the lock of the lease */
     _Atomic uint64_t fence;
     atomic_bool others;          /* run, or may: they want to hear of what is not kept */
@@ -265,5 +270,8 @@ void *lane_main(void *lane);
 /* What became of the batch that was sent: DONE, or AGAIN if nothing has happened, nor will. LOST: it cannot be found out. */
 enum sql_outcome lane_look_back(struct lane *lane);
 void *reader_main(void *reader);
+/* Makes the answer of a batch's call, with what the change has said; false if what is at hand is not enough. */
+bool reader_try(struct reader *reader, struct tidings_call *call, size_t index,
+                struct tidings_answer *said);
 
 #endif

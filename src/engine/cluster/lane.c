@@ -245,6 +245,7 @@ static void put_locks(struct desk *desk, struct tidings_call **calls, size_t n)
         buf_char(&desk->text, ')');
         sheet_get(&desk->sheet, KIND_USER, (const uint64_t[ROW_KEYS]){users[i]});
     }
+    sheet_get(&desk->sheet, KIND_EPOCH, (const uint64_t[ROW_KEYS]){1});
     buf_literal(&desk->text, " ON DUPLICATE KEY UPDATE version=version");
 }
 
@@ -293,6 +294,8 @@ static void put_batch(struct lane *lane)
 {
     lane->batch++;
     news_put_passing(lane);
+    if (memory_is_marked(lane) && !lane->desk.n_positions)
+        buf_literal(&lane->desk.text, "SELECT position FROM news_position WHERE id=1;");
     buf_printf(&lane->desk.text,
                "UPDATE lane SET batch=IF(fence=%llu AND batch<%llu,%llu,NULL) WHERE slot=%u AND "
                "lane=%u;COMMIT",
@@ -382,6 +385,8 @@ static enum sql_outcome try_batch(struct lane *lane, struct tidings_call **calls
     desk->hold = plan_of(calls[0]->op).hold;
     desk->news.lost = false;
     outcome = run_all(lane, calls, n);
+    if (!outcome)
+        outcome = memory_mark(lane);
     uint64_t began_us = wait_now_us();
     if (!outcome)
         outcome = commit(lane, &position, &attempt->sent);
@@ -393,6 +398,9 @@ static enum sql_outcome try_batch(struct lane *lane, struct tidings_call **calls
     if (!outcome) {
         desk_put_copies(desk);
         tell(lane, position);
+        outcome = memory_tell(lane, position ? position + desk->n_positions : 0);
+    } else if (outcome != SQL_LOST) {
+        memory_unmark(lane);
     }
     desk_tell_refusal(lane->cluster, desk, outcome);
     if (outcome == SQL_FENCED)

@@ -197,7 +197,10 @@ static bool look(struct news_reader *news, struct tidings_event *events)
     bool watched = engine_is_watched(&news->cluster->engine);
     if (!desk_connect(news->cluster, &news->desk, 0))
         return false;
-    enum sql_outcome outcome = find_ends(news, &ends);
+    enum sql_outcome outcome =
+        news->cluster->memory.wanted ? memory_hear(news->cluster, news->desk.sql) : SQL_DONE;
+    if (!outcome)
+        outcome = find_ends(news, &ends);
     if (!outcome && has_moved(news)) {
         tell(news->cluster, NULL, 0);
         watched = false;
@@ -218,6 +221,11 @@ static bool look(struct news_reader *news, struct tidings_event *events)
     return n == PAGE;
 }
 
+static bool is_wanted(struct cluster *cluster)
+{
+    return cluster->memory.wanted || engine_is_watched(&cluster->engine);
+}
+
 static void *news_main(void *arg)
 {
     struct news_reader *news = arg;
@@ -226,8 +234,7 @@ static void *news_main(void *arg)
     do
         while (look(news, events))
             ;
-    while (
-        ticker_wait(&news->ticker, engine_is_watched(&news->cluster->engine) ? EVERY_MS : IDLE_MS));
+    while (ticker_wait(&news->ticker, is_wanted(news->cluster) ? EVERY_MS : IDLE_MS));
     return NULL;
 }
 

@@ -32,9 +32,8 @@ static void begin_answer(struct tidings_call *call, struct tidings_answer *said)
     *call->answer = before;
 }
 
-/* False if what is at hand is not enough. */
-static bool try_call(struct reader *reader, struct tidings_call *call, size_t index,
-                     struct tidings_answer *said)
+bool reader_try(struct reader *reader, struct tidings_call *call, size_t index,
+                struct tidings_answer *said)
 {
     struct desk *desk = &reader->desk;
     struct desk_view own = desk_view_of(reader->cluster, desk, call->op, index);
@@ -57,6 +56,7 @@ static enum sql_outcome run_all(struct reader *reader, struct tidings_call **cal
     bool ready[READ_BATCH_MAX] = {false};
     size_t left = n;
     buf_literal(&desk->text, "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY");
+    memory_want(reader);
     for (int round = 0; left; round++) {
         enum sql_outcome outcome = SQL_DONE;
         if (round) /* the first runs say what is wanted */
@@ -66,7 +66,7 @@ static enum sql_outcome run_all(struct reader *reader, struct tidings_call **cal
         for (size_t i = 0; i < n; i++) {
             if (ready[i])
                 continue;
-            ready[i] = try_call(reader, calls[i], i, &said[i]);
+            ready[i] = reader_try(reader, calls[i], i, &said[i]);
             left -= ready[i];
         }
         if (desk->sheet.failed)
@@ -82,6 +82,8 @@ static enum sql_outcome try_batch(struct reader *reader, struct tidings_call **c
     if (!desk_connect(reader->cluster, desk, calls_until(calls, n)))
         return SQL_LOST;
     enum sql_outcome outcome = run_all(reader, calls, n, said);
+    if (!outcome)
+        memory_note(reader);
     desk_tell_refusal(reader->cluster, desk, outcome);
     if (outcome == SQL_LOST)
         desk_disconnect(desk);
@@ -117,6 +119,7 @@ static void run_batch(struct reader *reader, struct tidings_call **calls, size_t
     enum sql_outcome outcome = SQL_LOST;
     for (size_t i = 0; i < n; i++)
         said[i] = *calls[i]->answer;
+    n = memory_recall(reader, calls, said, n);
     for (int i = 0; i < TRIES_MAX && (outcome == SQL_LOST || outcome == SQL_AGAIN); i++) {
         n = drop_late(calls, said, n);
         if (!n)
@@ -128,6 +131,8 @@ static void run_batch(struct reader *reader, struct tidings_call **calls, size_t
             calls[i]->err = err_of(calls[i], outcome);
         calls[i]->done(calls[i]);
     }
+    if (!outcome)
+        memory_fill(reader);
 }
 
 /* A snapshot that is left open keeps the server from removing what has been replaced since, and others from changing tables. */

@@ -149,6 +149,12 @@ static const struct step steps[] = {
     {"how often lists of deletions were mended",
      ADD_COLUMN("author", "remade", "INT UNSIGNED NOT NULL DEFAULT 0") ";" ADD_COLUMN(
          "story", "remade", "INT UNSIGNED NOT NULL DEFAULT 0")},
+    {"whether servers remember",
+     "CREATE TABLE IF NOT EXISTS memory_epoch (id TINYINT UNSIGNED NOT NULL, epoch " ID
+     ", changed_at DATETIME(3) NOT NULL, PRIMARY KEY (id)" END ";"
+     "INSERT INTO memory_epoch VALUES (1, 0, '1971-01-01') ON DUPLICATE KEY UPDATE id = id;"
+     "CREATE TABLE IF NOT EXISTS memory_server (slot TINYINT UNSIGNED NOT NULL, fence " ID
+     ", PRIMARY KEY (slot)" END},
 };
 enum { STEPS = sizeof steps / sizeof *steps };
 

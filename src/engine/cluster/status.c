@@ -151,6 +151,7 @@ enum tidings_err cluster_status(struct engine *engine, struct tidings_cluster *s
     for (unsigned i = 0; i < LANES; i++)
         status->lanes_waiting[i] = waiting_in(&cluster->lanes[i].queue);
     status->reads_waiting = waiting_in(&cluster->reads);
+    memory_status(cluster, status);
     return TIDINGS_OK;
 }
 

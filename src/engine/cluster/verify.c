@@ -160,6 +160,15 @@ static void put_kind(struct check *check, uint64_t differences)
         (struct tidings_verify_kind){.name = check->stage, .differences = differences};
 }
 
+/* What servers remember was so before. */
+static enum sql_outcome forget_mended(struct check *check)
+{
+    if (!check->out->repaired)
+        return SQL_DONE;
+    enum sql_outcome outcome = sql_run_text(check->desk.sql, "COMMIT");
+    return outcome ? outcome : memory_forget(check->desk.sql);
+}
+
 static enum sql_outcome check_all(struct check *check)
 {
     static const char *const names[STAGES] = {
@@ -181,7 +190,7 @@ static enum sql_outcome check_all(struct check *check)
     }
     check->done = check->total;
     tell(check);
-    return outcome;
+    return outcome ? outcome : forget_mended(check);
 }
 
 static void begin_desk(struct check *check, struct desk *desk, bool reads)

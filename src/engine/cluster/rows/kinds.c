@@ -79,6 +79,7 @@ const struct kind_form kind_forms[KINDS] = {
                    {"stamp"},
                    {{"record", TEXT_BYTES}}},
     [KIND_POSITION] = {"news_position", {"id"}, {"position"}},
+    [KIND_EPOCH] = {"memory_epoch", {"id"}, {"epoch"}},
 };
 
 unsigned kind_keys(enum kind kind)

@@ -42,6 +42,7 @@ enum kind {
     KIND_WEBHOOK,
     KIND_ONCE,
     KIND_POSITION,
+    KIND_EPOCH,
     KIND_COUNTER_CHANGE, /* of no table: what is added to KIND_COUNTER, which need not be known for that */
     KINDS,
 };
@@ -94,7 +95,7 @@ enum user_number {
     USER_READING_CLEARED,
     USER_QUIET,
 };
-enum author_number { AUTHOR_POSTS, AUTHOR_DELETED, AUTHOR_LAST_ID, AUTHOR_REMADE };
+enum author_number { AUTHOR_POSTS, AUTHOR_DELETED, AUTHOR_LAST_ID, AUTHOR_REMADE, AUTHOR_NUMBERS };
 enum post_number {
     POST_AUTHOR,
     POST_NUMBER,

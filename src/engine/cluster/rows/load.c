@@ -90,6 +90,8 @@ static const char *lock_of(const struct desk *desk, enum kind kind)
     case KIND_POST:
     case KIND_SCENE:
         return words[desk->hold];
+    case KIND_EPOCH:
+        return words[HOLD_SHARED];
     case KIND_COMMENT:
     case KIND_STATS:
     case KIND_WEBHOOK:

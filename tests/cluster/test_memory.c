@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What servers remember with a Redis: two of them on one database and one Redis Cluster. Users always see their own changes, on any
+ * server, at once; what others have done a moment later; and all the same while Redis stands still, is killed or emptied.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/wait.h"
+#include "cluster/failing.h"
+#include "model/random.h"
+#include "redis/redis.h"
+
+enum { AUTHORS = 12, FIRST_AUTHOR = 100, ROUNDS = 150 };
+
+static struct rng rng;
+
+static struct tidings_cluster status_of(unsigned i)
+{
+    struct tidings_cluster status;
+    assert_int_equal(tidings_cluster_status(engines[i], &status), TIDINGS_OK);
+    return status;
+}
+
+/* Whether it happens in time. */
+static bool in_time(bool (*happens)(void))
+{
+    int64_t until_ms = now_ms() + PATIENCE_MS;
+    while (!happens())
+        if (now_ms() > until_ms)
+            return false;
+        else
+            usleep(5000);
+    return true;
+}
+
+static bool both_remember(void)
+{
+    return status_of(0).redis.remembers && status_of(1).redis.remembers;
+}
+
+static bool nobody_remembers(void)
+{
+    return !status_of(0).redis.remembers && !status_of(1).redis.remembers;
+}
+
+static enum tidings_err run_on(unsigned i, struct tidings_op op)
+{
+    return tidings_run(engines[i], &op, &answer);
+}
+
+static uint64_t badge_on(unsigned i, uint64_t user, bool exact)
+{
+    struct tidings_op op = badge_op(user);
+    op.exact = exact;
+    assert_int_equal(run_on(i, op), TIDINGS_OK);
+    return answer.u.badge.total;
+}
+
+/* All that there is of an author. */
+static enum tidings_err mark_on(unsigned i, uint64_t user, uint64_t author)
+{
+    struct tidings_op op = {
+        .kind = TIDINGS_OP_MARK_READ, .user_id = user, .u.mark.author_id = author};
+    badge_on(i, user, true);
+    op.u.mark.up_to = answer.u.badge.as_of;
+    return run_on(i, op);
+}
+
+static int begin(void **state)
+{
+    if (failing_begin(state))
+        return -1;
+    rng_seed(&rng, getenv("SEED") ? strtoull(getenv("SEED"), NULL, 10) : 1);
+    engine_start(1);
+    for (uint64_t i = 0; i < AUTHORS; i++) {
+        assert_int_equal(run_on(0, publish_op(FIRST_AUTHOR + i)), TIDINGS_OK);
+        assert_int_equal(run_on(0, follow_op(ANN, FIRST_AUTHOR + i)), TIDINGS_OK);
+        assert_int_equal(run_on(0, publish_op(FIRST_AUTHOR + i)), TIDINGS_OK);
+    }
+    assert_true(in_time(both_remember));
+    return 0;
+}
+
+static int end(void **state)
+{
+    engine_stop(1);
+    return failing_end(state);
+}
+
+/* What others did is old enough to be known everywhere. */
+static bool agrees(void)
+{
+    return badge_on(0, ANN, false) == badge_on(0, ANN, true) &&
+           badge_on(1, ANN, false) == badge_on(1, ANN, true);
+}
+
+static bool recalls(void)
+{
+    uint64_t before = status_of(1).redis.recalled;
+    badge_on(1, ANN, false);
+    return status_of(1).redis.recalled > before;
+}
+
+static void a_badge_is_remembered(void **state)
+{
+    (void)state;
+    assert_true(in_time(recalls));
+    assert_int_equal(badge_on(1, ANN, false), AUTHORS);
+    uint64_t before = status_of(1).redis.recalled;
+    badge_on(1, ANN, true);
+    assert_int_equal(status_of(1).redis.recalled, before);
+}
+
+static void change_something(unsigned i)
+{
+    uint64_t author = FIRST_AUTHOR + rng_below(&rng, AUTHORS);
+    struct tidings_op unfollow = follow_op(ANN, author);
+    unfollow.kind = TIDINGS_OP_UNFOLLOW;
+    unfollow.u.relation.purge_inbox = rng_below(&rng, 2);
+    switch (rng_below(&rng, 3)) {
+    case 0:
+        assert_int_equal(mark_on(i, ANN, author), TIDINGS_OK);
+        break;
+    case 1:
+        assert_int_equal(run_on(i, unfollow), TIDINGS_OK);
+        break;
+    default:
+        assert_int_equal(run_on(i, follow_op(ANN, author)), TIDINGS_OK);
+    }
+}
+
+/* Others do something, too, and nothing is asked until that is known; then the user's own change is seen at once by all servers. */
+static void change_and_look(void)
+{
+    unsigned i = (unsigned)rng_below(&rng, 2);
+    for (uint64_t n = rng_below(&rng, 3); n; n--)
+        assert_int_equal(run_on((unsigned)rng_below(&rng, 2),
+                                publish_op(FIRST_AUTHOR + rng_below(&rng, AUTHORS))),
+                         TIDINGS_OK);
+    assert_true(in_time(agrees));
+    change_something(i);
+    uint64_t exact = badge_on(i, ANN, true);
+    assert_int_equal(badge_on(1 - i, ANN, false), exact);
+    assert_int_equal(badge_on(i, ANN, false), exact);
+}
+
+static void own_changes_are_seen_at_once_everywhere(void **state)
+{
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        change_and_look();
+        if (round % 10)
+            continue;
+        assert_true(in_time(recalls));
+        assert_true(agrees());
+    }
+}
+
+static void what_others_do_is_seen_soon(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 30; round++) {
+        assert_int_equal(run_on(0, publish_op(FIRST_AUTHOR + (uint64_t)round % AUTHORS)),
+                         TIDINGS_OK);
+        int64_t began_ms = now_ms();
+        assert_true(in_time(agrees));
+        assert_true(now_ms() - began_ms < PATIENCE_MS / 2);
+    }
+    assert_int_equal(badge_on(1, ANN, false), AUTHORS + 30);
+}
+
+/* ---- Redis ---------------------------------------------------------------------------------- */
+
+static void redis_do(const char *word, unsigned node)
+{
+    char line[64];
+    snprintf(line, sizeof line, "%s %u", word, node);
+    control_do("TIDINGS_TEST_REDIS_CONTROL", line);
+}
+
+static void redis_do_all(const char *word)
+{
+    for (unsigned node = 0; node < 6; node++)
+        redis_do(word, node);
+}
+
+static void a_redis_that_stands_still_is_done_without(void **state)
+{
+    (void)state;
+    redis_do_all("pause");
+    for (int round = 0; round < 10; round++)
+        change_and_look();
+    assert_true(in_time(nobody_remembers));
+    redis_do_all("resume");
+    assert_true(in_time(both_remember));
+    for (int round = 0; round < 10; round++)
+        change_and_look();
+    assert_true(in_time(recalls));
+}
+
+static void a_master_that_is_killed_is_replaced(void **state)
+{
+    (void)state;
+    for (unsigned node = 0; node < 3; node++) {
+        redis_do("kill", node);
+        for (int round = 0; round < 20; round++)
+            change_and_look();
+        redis_do("start", node);
+        assert_true(in_time(both_remember));
+        assert_true(in_time(recalls));
+    }
+}
+
+static struct bytes text_of(const char *text)
+{
+    return (struct bytes){(const uint8_t *)text, strlen(text)};
+}
+
+/* Keys of so many tags are on all nodes. */
+static void flush_all(struct redis *redis)
+{
+    for (int i = 0; i < 32; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "{%d}", i);
+        const struct bytes args[] = {text_of("EVAL"), text_of("return redis.call('FLUSHALL')"),
+                                     text_of("1"), text_of(key)};
+        struct redis_call call = {.args = args, .n_args = 4, .key = 3};
+        redis_run(redis, &call, 1, now_ms() + PATIENCE_MS);
+        assert_int_equal(call.outcome, REDIS_DONE);
+    }
+}
+
+static void an_emptied_redis_is_filled_again(void **state)
+{
+    const char *message;
+    struct redis_options redis_options = {.nodes = getenv("TIDINGS_TEST_REDIS")};
+    struct redis *redis = redis_new(&redis_options, &message);
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        flush_all(redis);
+        change_and_look();
+    }
+    redis_free(redis);
+    assert_true(in_time(recalls));
+}
+
+/* One that cannot say in Redis what it changes keeps all others from answering out of it. */
+static void a_server_without_redis_keeps_others_from_remembering(void **state)
+{
+    (void)state;
+    engine_stop(1);
+    options.redis = NULL;
+    engine_start(1);
+    assert_int_equal(mark_on(1, ANN, FIRST_AUTHOR), TIDINGS_OK);
+    assert_int_equal(badge_on(0, ANN, false), AUTHORS - 1);
+    assert_false(status_of(0).redis.remembers);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(a_badge_is_remembered),
+        TEST(own_changes_are_seen_at_once_everywhere),
+        TEST(what_others_do_is_seen_soon),
+        TEST(a_redis_that_stands_still_is_done_without),
+        TEST(a_master_that_is_killed_is_replaced),
+        TEST(an_emptied_redis_is_filled_again),
+        TEST(a_server_without_redis_keeps_others_from_remembering),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
