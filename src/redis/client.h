@@ -40,10 +40,11 @@ struct task {
     struct redis_call *call;
     uint32_t next; /* in its list */
     uint16_t slot;
-    uint16_t ask; /* the node that is to be asked this once, or NO_NODE */
-    uint8_t tries;
-    bool in_full;   /* the script's text is sent with it */
-    int64_t due_ms; /* in `later` */
+    uint16_t ask;         /* the node that is to be asked this once, or NO_NODE */
+    uint8_t tries, waits; /* how often it was sent about, and put off */
+    bool asking;          /* it was sent as one that is asked this once */
+    bool in_full;         /* the script's text is sent with it */
+    int64_t due_ms;       /* in `later` */
 };
 
 struct list {

@@ -14,6 +14,8 @@ enum {
     TRIES_MAX = 16,    /* redirections of one call */
     TRIES_AT_ONCE = 4, /* then the nodes get some time to agree */
     LATER_MS = 10,
+    WAITS_MAX =
+        5, /* a slot may be on its way for minutes, and other calls of the run wait for this one */
     COMMAND_OVERHEAD = 64,
 };
 
@@ -165,6 +167,7 @@ static bool send_task(struct redis *redis, struct node *node, uint32_t i)
             return false;
     }
     write_call(conn, task);
+    task->asking = task->ask != NO_NODE;
     task->ask = NO_NODE;
     task->in_full = false;
     return redis_conn_expect(conn, i);
@@ -227,6 +230,7 @@ static void no_script(struct redis *redis, uint16_t from, uint32_t i, uint64_t e
     }
     task->tries++;
     struct node *node = redis->nodes[from];
+    task->ask = task->asking ? from : NO_NODE; /* the slot's owner would only send it here again */
     task->in_full = !text_follows(node, task->call->script, end);
     if (task->in_full) {
         node->texts[node->n_texts++ % TEXTS] =
@@ -259,7 +263,10 @@ static void take_error(struct redis *redis, uint16_t from, const struct expected
         return;
     case TOLD_TRY_AGAIN:
         redis->counts.tried_again++;
-        put_off(redis, i);
+        if (redis->tasks[i].waits++ < WAITS_MAX)
+            put_off(redis, i);
+        else
+            task_settle(redis, i, REDIS_AWAY, error->str);
         return;
     case TOLD_DOWN:
         redis->map.wanted = true;
