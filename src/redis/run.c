@@ -63,11 +63,21 @@ static bool give(struct redis *redis, uint32_t i, uint16_t node)
     return true;
 }
 
+/* Its node is; or, as long as nobody has said whose the slot is, one of those who might have. */
+static const char *who_is_away(struct redis *redis, uint16_t slot)
+{
+    uint16_t owner = redis->map.owner[slot];
+    if (owner != NO_NODE)
+        return node_message(redis, redis->nodes[owner]);
+    for (size_t i = 0; i < redis->n_nodes && !redis->map.known; i++)
+        if (redis->nodes[i] && redis->nodes[i]->failures)
+            return node_message(redis, redis->nodes[i]);
+    return no_owner;
+}
+
 static void settle_away(struct redis *redis, uint32_t i)
 {
-    uint16_t node = redis->map.owner[redis->tasks[i].slot];
-    task_settle(redis, i, REDIS_AWAY,
-                node == NO_NODE ? no_owner : node_message(redis, redis->nodes[node]));
+    task_settle(redis, i, REDIS_AWAY, who_is_away(redis, redis->tasks[i].slot));
 }
 
 /* Where the map has no answer it may be old; as often as a new one may be asked for, that is waited for. */

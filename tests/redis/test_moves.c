@@ -117,7 +117,8 @@ static void *reshard(void *command)
 {
     char line[1024];
     const char *program = getenv("TIDINGS_REDIS_CLI");
-    snprintf(line, sizeof line, "%s %s 2>&1", program ? program : "redis-cli", (const char *)command);
+    snprintf(line, sizeof line, "%s %s 2>&1", program ? program : "redis-cli",
+             (const char *)command);
     FILE *pipe = popen(line, "re");
     char output[4096], wrong[sizeof output] = "";
     while (pipe && fgets(output, sizeof output, pipe))
