@@ -262,6 +262,7 @@ static void release(struct cluster *cluster)
     queue_release(&cluster->reads);
     pthread_mutex_destroy(&cluster->lease_mutex);
     pthread_mutex_destroy(&cluster->tell);
+    pthread_cond_destroy(&cluster->told);
     pthread_mutex_destroy(&cluster->stats_mutex);
     engine_release(&cluster->engine);
     free(cluster->password);
@@ -365,6 +366,7 @@ static struct cluster *make(const struct tidings_options *options)
     cluster->fault_ctx = options->fault_ctx;
     pthread_mutex_init(&cluster->lease_mutex, NULL);
     pthread_mutex_init(&cluster->tell, NULL);
+    pthread_cond_init(&cluster->told, NULL);
     pthread_mutex_init(&cluster->stats_mutex, NULL);
     atomic_init(&cluster->others, true);
     copies_init(&cluster->copies, (size_t)cluster->settings.recent_mb << 20);

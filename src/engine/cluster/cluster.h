@@ -8,6 +8,7 @@
  *     look_back.c whether a commit happened whose connection was lost
  *     reader.c    threads that answer: many operations, one snapshot
  *     queue.c     calls that wait for one of these
+ *     turns.c     telling of commits in their order
  *     news.c      what happens on other servers
  *     memory.c    what servers remember, so that they need not ask; versions.c: in Redis
  *     server.c    the server's slot among others, and its clock
@@ -86,6 +87,8 @@ struct lane {
     struct queue queue;
     struct desk desk;
     struct recollection memory;
+    uint64_t turn;    /* of the commit that is under way; 0: none is */
+    uint64_t telling; /* the position from which it tells, or is about to; 0: it does not */
 };
 
 struct reader {
@@ -174,7 +177,9 @@ struct cluster {
     struct news_reader news;
     struct caretaker caretaker;
     struct pulse pulse;
-    pthread_mutex_t tell; /* one at a time */
+    pthread_mutex_t tell; /* one at a time; guards turns, and those of the lanes */
+    pthread_cond_t told;
+    uint64_t turns; /* that were begun */
     pthread_mutex_t stats_mutex;
     struct tidings_stats stats;
     enum sql_outcome trouble; /* why nothing can be written; DONE: it can */
@@ -238,6 +243,15 @@ enum tidings_err cluster_verify(struct engine *engine, struct tidings_verify *ve
 void news_put_passing(struct lane *lane);
 enum tidings_err news_start(struct cluster *cluster);
 void news_stop(struct cluster *cluster);
+
+/* ---- turns.c --------------------------------------------------------------------------------- */
+
+/* A commit is sent; it was done, and the lane tells, from that position on, when those before it have (0: in no order), until the
+ * end; or it was not, or nobody knows. */
+void turn_begin(struct lane *lane);
+void turn_take(struct lane *lane, uint64_t position);
+void turn_end(struct lane *lane);
+void turn_drop(struct lane *lane);
 
 /* ---- caretaker.c ------------------------------------------------------------------------------- */
 

@@ -312,6 +312,7 @@ static enum sql_outcome commit(struct lane *lane, uint64_t *position, bool *sent
         return desk->sheet.failed ? SQL_FULL : sql_run_text(desk->sql, "ROLLBACK");
     put_batch(lane);
     *sent = true;
+    turn_begin(lane);
     sql_until(desk->sql, late_enough(lane->until_ms));
     enum sql_outcome outcome = sql_send(desk->sql, &desk->text);
     while (!outcome && more) {
@@ -332,12 +333,12 @@ static void tell(struct lane *lane, uint64_t position)
     for (size_t i = 0; i < news->n; i++)
         if (news->events[i].event_id & POSITION_LATER)
             news->events[i].event_id = news->events[i].event_id - POSITION_LATER + position;
-    pthread_mutex_lock(&lane->cluster->tell);
+    turn_take(lane, lane->desk.n_positions ? position : 0);
     if (news->lost)
         engine_tell(&lane->cluster->engine, NULL, 0);
     else if (news->n)
         engine_tell(&lane->cluster->engine, news->events, news->n);
-    pthread_mutex_unlock(&lane->cluster->tell);
+    turn_end(lane);
 }
 
 static struct moment latest(struct lane *lane, struct tidings_call **calls, size_t n)
@@ -391,6 +392,8 @@ static enum sql_outcome try_batch(struct lane *lane, struct tidings_call **calls
     if (!outcome)
         outcome = commit(lane, &position, &attempt->sent);
     lane->commit_us = wait_now_us() - began_us;
+    if (outcome)
+        turn_drop(lane);
     if (outcome == SQL_LOST && attempt->sent) {
         outcome = lane_look_back(lane);
         desk->news.lost |= !outcome; /* at which position is not known */

@@ -13,7 +13,7 @@
 enum { MARK_MORE_MS = 10000 };
 
 /* Epochs are raised again after so long at the soonest. */
-#define REST "5 SECOND"
+enum { REST_S = 5 };
 
 static const uint64_t only_row[ROW_KEYS] = {1};
 
@@ -90,22 +90,16 @@ static void wait_until_all_heard(void)
         ;
 }
 
-static enum sql_outcome run_text(struct sql *sql, const char *format, uint64_t number)
-{
-    struct buf text;
-    buf_init(&text, 1 << 12);
-    buf_printf(&text, format, (unsigned long long)number);
-    enum sql_outcome outcome = sql_run(sql, &text);
-    buf_release(&text);
-    return outcome;
-}
-
 /* Others may have done it already. */
 static enum sql_outcome stop_remembering(struct sql *sql, uint64_t epoch)
 {
-    enum sql_outcome outcome = run_text(
-        sql, "UPDATE memory_epoch SET epoch=epoch+1, changed_at=NOW(3) WHERE id=1 AND epoch=%llu",
-        epoch);
+    struct buf text;
+    buf_init(&text, 1 << 10);
+    buf_printf(&text,
+               "UPDATE memory_epoch SET epoch=epoch+1, changed_at=NOW(3) WHERE id=1 AND epoch=%llu",
+               (unsigned long long)epoch);
+    enum sql_outcome outcome = sql_run(sql, &text);
+    buf_release(&text);
     if (!outcome)
         wait_until_all_heard();
     return outcome;
@@ -113,8 +107,7 @@ static enum sql_outcome stop_remembering(struct sql *sql, uint64_t epoch)
 
 enum sql_outcome memory_forget(struct sql *sql)
 {
-    return run_text(sql, "UPDATE memory_epoch SET epoch=epoch+%llu, changed_at=NOW(3) WHERE id=1",
-                    2);
+    return sql_run_text(sql, "UPDATE memory_epoch SET epoch=epoch+2, changed_at=NOW(3) WHERE id=1");
 }
 
 static void note_health(struct memory *memory)
@@ -139,10 +132,10 @@ void memory_beat(struct cluster *cluster, struct sql *sql, bool first)
         buf_printf(
             &text,
             ";UPDATE memory_epoch SET epoch=epoch+1, changed_at=NOW(3) WHERE id=1 AND epoch%%2=0 "
-            "AND changed_at < NOW(3) - INTERVAL " REST " AND NOT EXISTS (SELECT 1 FROM server s "
+            "AND changed_at < NOW(3) - INTERVAL %d SECOND AND NOT EXISTS (SELECT 1 FROM server s "
             "LEFT JOIN memory_server m ON m.slot=s.slot AND m.fence=s.fence WHERE m.slot IS NULL "
             "AND s.seen_at > NOW(3) - INTERVAL %d SECOND)",
-            SERVER_SILENT_MS / 1000);
+            REST_S, SERVER_SILENT_MS / 1000);
     sql_run(sql, &text);
     buf_release(&text);
 }
