@@ -83,7 +83,7 @@ struct map {
 struct redis {
     struct conn_settings settings;
     struct node *nodes[NODES_MAX]; /* NULL: free */
-    size_t n_nodes;                /* in use, with the free ones between them */
+    uint16_t n_nodes;              /* in use, with the free ones between them */
     struct map map;
     struct task *tasks;
     size_t cap_tasks, pending;
@@ -146,9 +146,9 @@ bool node_awaited(const struct redis *redis, const struct node *node);
 bool node_use(struct redis *redis, uint16_t i);
 /* It is left alone for a while, longer each time. `why` is NULL if its connection says so. */
 void node_rest(struct redis *redis, struct node *node, const char *why);
-/* And its connection is closed; what was sent by it is lost, what was not goes another way. */
+/* It is left alone, and its connection is closed; what was sent by it is lost, what was not goes its way again. */
 void node_fail(struct redis *redis, uint16_t i);
-/* Its connection is closed, and may be opened again at once: nothing was under way. */
+/* Its connection is closed, and may be opened again at once: nothing was under way. What waits for it goes its way again. */
 void node_close(struct redis *redis, uint16_t i);
 
 /* ---- The map ------------------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@ static uint16_t free_place(struct redis *redis)
     for (size_t i = 0; i < redis->n_nodes; i++)
         if (!redis->nodes[i])
             return (uint16_t)i;
-    return redis->n_nodes < NODES_MAX ? (uint16_t)redis->n_nodes++ : NO_NODE;
+    return redis->n_nodes < NODES_MAX ? redis->n_nodes++ : NO_NODE;
 }
 
 uint16_t node_at(struct redis *redis, const struct address *address)
@@ -112,22 +112,21 @@ void node_close(struct redis *redis, uint16_t i)
     redis_conn_close(&node->conn);
     if (redis->map.asked == i)
         map_lost(redis);
+    tasks_route(redis, &node->queue);
 }
 
 void node_fail(struct redis *redis, uint16_t i)
 {
     struct node *node = redis->nodes[i];
     struct expected expected;
-    struct list unsent = list_take(&node->queue);
     node_rest(redis, node, NULL);
     while (redis_conn_pop_expected(&node->conn, &expected)) {
         if (expected.what >= TASKS_MAX)
             continue;
         if (redis_conn_unseen(&node->conn, &expected))
-            list_add(redis, &unsent, expected.what);
+            list_add(redis, &node->queue, expected.what);
         else
             task_settle(redis, expected.what, REDIS_LOST, node_message(redis, node));
     }
     node_close(redis, i);
-    tasks_route(redis, &unsent);
 }

@@ -7,6 +7,8 @@
  * A node that fails is left alone for a while (50 ms, growing to 2 s) and then tried again beside the calls: as long as it is away, calls
  * that belong to it are REDIS_AWAY at once.
  *
+ * Answers are bounded: 16 MB each, and 128 MB of one run from one node. What is larger ends the connection, and is REDIS_LOST.
+ *
  * It decides nothing about what is safe to do twice: what was sent and not answered is REDIS_LOST and never sent again.
  * A user of the server needs AUTH, INFO, CLUSTER|SLOTS, ASKING and the commands that the calls are made of.
  */

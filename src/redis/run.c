@@ -252,7 +252,8 @@ static void no_script(struct redis *redis, uint16_t from, uint32_t i, uint64_t e
 
 static void not_here(struct redis *redis, uint16_t from, uint32_t i, const struct redisReply *error)
 {
-    node_rest(redis, redis->nodes[from], error->str);
+    if (redis->now_ms >= redis->nodes[from]->away_until_ms)
+        node_rest(redis, redis->nodes[from], error->str);
     task_settle(redis, i, REDIS_AWAY, error->str);
 }
 
@@ -505,11 +506,12 @@ void redis_run(struct redis *redis, struct redis_call *calls, size_t n, int64_t 
     list_clear(&redis->later);
     wait_and_step(redis, 0); /* connections that have ended, or were being made */
     begin(redis, calls, n);
-    for (;;) {
+    if (!n)
         tick(redis);
-        if (!redis->pending || redis->now_ms >= until_ms)
-            break;
-        wait_and_step(redis, timeout_ms(redis, until_ms));
+    while (redis->pending && redis->now_ms < until_ms) {
+        tick(redis);
+        if (redis->pending)
+            wait_and_step(redis, timeout_ms(redis, until_ms));
     }
     give_up(redis);
 }

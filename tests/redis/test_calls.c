@@ -205,6 +205,14 @@ static void a_time_that_is_over_sends_nothing(void **state)
     batch_add(&batch, "GET", "over", NULL);
     assert_int_equal(run_one(redis, &batch, LONG_MS), REDIS_DONE);
     assert_int_equal(batch.calls[0].reply->type, REDIS_REPLY_NIL);
+    batch_clear(&batch); /* with a connection, too */
+    batch_add(&batch, "SET", "over", "1", NULL);
+    assert_int_equal(run_one(redis, &batch, -1), REDIS_AWAY);
+    batch_clear(&batch);
+    batch_add(&batch, "GET", "over", NULL);
+    assert_int_equal(run_one(redis, &batch, LONG_MS), REDIS_DONE);
+    assert_int_equal(batch.calls[0].reply->type, REDIS_REPLY_NIL);
+    assert_int_equal(health_of(redis).failures, 0);
     redis_run(redis, NULL, 0, wait_now_ms());
     batch_release(&batch);
     redis_free(redis);

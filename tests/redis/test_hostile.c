@@ -229,6 +229,26 @@ static void answers_that_are_none_end_the_connection(void **state)
                 400 << 10); /* endless answers are gigabytes long; sanitizers take their part */
 }
 
+/* However many calls hear it, it is one failure, and the pause after it the shortest. */
+static void a_node_that_is_loading_fails_once(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"GET", "-LOADING later\r\n", 0, false}, INFO, SINGLE, THE_END};
+    fake_start(rows);
+    struct redis *redis = fake_client(NULL);
+    struct batch batch;
+    batch_init(&batch);
+    for (unsigned i = 0; i < 50; i++)
+        batch_add(&batch, "GET", "a", NULL);
+    batch_run(redis, &batch, LONG_MS);
+    assert_int_equal(batch_count(&batch, REDIS_AWAY), 50);
+    assert_int_equal(health_of(redis).failures, 1);
+    batch_release(&batch);
+    redis_free(redis);
+    fake_stop();
+}
+
 /* To itself, and so for ever. */
 static void going_in_circles_ends(void **state)
 {
@@ -338,6 +358,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_that_are_none_end_the_connection),
+        cmocka_unit_test(a_node_that_is_loading_fails_once),
         cmocka_unit_test(going_in_circles_ends),
         cmocka_unit_test(greetings_that_are_none_are_not_believed),
         cmocka_unit_test(a_cluster_without_slots_has_no_node_for_a_call),
