@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "push/event.h"
 #include "api/handlers.h"
+#include "domain/event_json.h"
 
 /* Positions are event ids as they are: a consumer keeps them, for years maybe. */
 bool prepare_events(struct exchange *ex)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "auth/hmac.h"
-#include "push/event.h"
+#include "domain/event_json.h"
 #include "push/secret.h"
 
 static void put_number(struct json_out *out, const char *key, uint64_t value)

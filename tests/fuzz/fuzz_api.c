@@ -11,7 +11,7 @@
 // sources: src/engine/cluster/*/*.c
 // sources: src/http/conn.c src/http/cors.c src/http/loop.c src/http/output.c src/http/parser.c src/http/query.c
 // sources: src/http/request.c
-// sources: src/http/respond.c src/http/stream.c src/push/address.c src/push/event.c src/push/rules.c
+// sources: src/http/respond.c src/http/stream.c src/push/address.c src/push/rules.c
 // sources: src/push/secret.c tests/fuzz/no_server.c
 // libs: -I/usr/include/mariadb -lmariadb -llmdb -lhttp_parser -ljansson -lcrypto -lcurl -lpthread -lm
 #include <semaphore.h>

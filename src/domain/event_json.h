@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* An event as JSON, the same for receivers and for those who read the log. */
-#ifndef PUSH_EVENT_H
-#define PUSH_EVENT_H
+/* An event as JSON, the same for receivers, for those who read the log and for those who read the topic. */
+#ifndef DOMAIN_EVENT_JSON_H
+#define DOMAIN_EVENT_JSON_H
 
 #include "base/json_out.h"
 #include "tidings.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "push/event.h"
+#include "domain/event_json.h"
 
 static void put_number(struct json_out *out, const char *key, uint64_t value)
 {
