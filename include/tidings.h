@@ -127,6 +127,9 @@ TIDINGS_API const char *tidings_err_text(enum tidings_err err);
     X(readers_max, 126, 1, 4096, "reads under way at the same moment at most")              \
     X(recent_mb, 128, 0, 1048576, "MiB for the pairs of users who were here lately")        \
     X(heads_mb, 1024, 1, 1048576, "MiB for authors' lists of posts (cluster)")              \
+    X(workers, 1, 0, 1, "1: tells Kafka, while no other server does (cluster)")             \
+    X(kafka_tls, 0, 0, 1, "1: TLS to Kafka's brokers, which are verified")                  \
+    X(kafka_partitions, 1, 1, 1000, "partitions of the topic, if it has to be made")        \
     X(map_mb, 262144, 16, 67108864, "largest size of the data file in MiB (address space)") \
     X(log_segment_mb, 64, 1, 1024, "MiB of a segment of the redo log")                      \
     X(snapshot_log_mb, 256, 1, 1048576, "MiB of redo log after which a base image is made") \
@@ -175,6 +178,12 @@ struct tidings_options {
     bool redis_tls;                          /* verified: by the system's certificates, or ... */
     const char *redis_ca;                    /* ... those of this file */
     bool exact; /* cluster: all answers are from the database, as if every operation said so */
+    /*
+     * cluster: brokers of Kafka, host:port with commas, which are told of every event that is kept: docs/EVENTS.md. NULL: nobody
+     * is told. With SASL ("plain", "scram-sha-256" or "scram-sha-512") also user and password. The CA certificates are a PEM
+     * file; NULL: the system's.
+     */
+    const char *kafka, *kafka_sasl, *kafka_user, *kafka_password, *kafka_ca_file;
     struct tidings_settings settings;
     enum tidings_durability durability;
     struct tidings_progress progress; /* of a long recovery */
@@ -1183,6 +1192,28 @@ struct tidings_cluster_server {
     bool is_this;        /* the one that was asked */
 };
 
+/* What Kafka is told: docs/EVENTS.md. */
+struct tidings_cluster_relay {
+    bool wanted;       /* a server was there to tell it within the last day */
+    bool held;         /* one is there now: */
+    unsigned slot;     /* which */
+    uint64_t position; /* of the last event that was told */
+    uint64_t told;     /* events, since the tables were made, those told again included */
+    uint64_t waiting;  /* positions behind it, if an event is among them: events, and some posts */
+    int64_t oldest_ms_ago; /* when the oldest event that waits happened; 0: none waits */
+    uint64_t dead;         /* letters: events that could not be told */
+    uint64_t missed;       /* events that were removed for their age before Kafka could be told */
+    char trouble[256];     /* why it cannot tell; "": nothing is wrong */
+};
+
+/* An event that no broker took. */
+struct tidings_dead_letter {
+    uint64_t event_id;
+    int64_t happened_at, noted_at; /* noted_at: when it was given up */
+    bool again;                    /* it is to be told again */
+    const char *reason;            /* gone afterwards */
+};
+
 /* How a cluster is doing. */
 struct tidings_cluster {
     bool reachable;          /* the database has answered lately */
@@ -1193,6 +1224,7 @@ struct tidings_cluster {
     size_t n_servers;
     struct tidings_cluster_server servers[TIDINGS_CLUSTER_SERVERS_MAX];
     uint64_t position; /* of the newest event or post */
+    struct tidings_cluster_relay relay;
     /* What follows is of the server that was asked. */
     bool
         complete; /* other servers know that it is there; until then it may not hear of all they do */
@@ -1229,6 +1261,22 @@ enum tidings_subject { TIDINGS_SUBJECT_USER, TIDINGS_SUBJECT_AUTHOR, TIDINGS_SUB
 TIDINGS_API enum tidings_err tidings_cluster_show(const struct tidings_options *options,
                                                   enum tidings_subject subject, uint64_t id,
                                                   FILE *to, const char **message);
+
+/* Tells of each event that Kafka could not be told, in their order. With `retry` all are to be told again, once more; a server
+ * that tells Kafka does so within seconds, whatever runs beside it, and what works is no dead letter any more. Options and
+ * message as above. */
+TIDINGS_API enum tidings_err tidings_cluster_dead(
+    const struct tidings_options *options, bool retry,
+    void (*tell)(void *ctx, const struct tidings_dead_letter *letter), void *ctx,
+    const char **message);
+
+/* Kafka is told again of everything from that event on, or, with event_id 0, of all that happened since then. *first is the first
+ * event, *positions how many positions will be gone through; 0: nothing was told since. Never skips anything. Options and message
+ * as above. */
+TIDINGS_API enum tidings_err tidings_cluster_replay(const struct tidings_options *options,
+                                                    uint64_t event_id, int64_t since_ms,
+                                                    uint64_t *first, uint64_t *positions,
+                                                    const char **message);
 
 enum { TIDINGS_VERIFY_KINDS_MAX = 16 };
 

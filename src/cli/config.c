@@ -36,6 +36,12 @@ static const struct cli_option options[] = {
     {"freshness", OPTION_WORD, "bounded|exact", AT(freshness), .text = "bounded",
      .help = "with Redis: bounded, what others have done may show a moment later in badges; exact, "
              "every answer is from the database"},
+    TEXT(kafka, "LIST", NULL,
+         "brokers of Kafka, host:port with commas, that are told of every event (cluster)")
+    {"kafka_sasl", OPTION_WORD, KAFKA_SASL, AT(kafka_sasl), .text = KAFKA_NO_SASL,
+     .help = "how the server signs in there"},
+    TEXT(kafka_user, "NAME", NULL, "as whom it does")
+    TEXT(kafka_ca_file, "FILE", NULL, "CA certificates for Kafka, instead of the system's")
     TEXT(listen, "HOST:PORT", "127.0.0.1:8080", "address to listen on")
     {"durability", OPTION_WORD, "commit|second", AT(durability), .text = "commit",
      .help = "commit: a change is synced before it is acknowledged; second: once a second"},
@@ -79,7 +85,8 @@ const struct cli_command command_serve = {
         "several, one a line) or from the file that TIDINGS_JWT_KEYS_FILE names; the password of "
         "the "
         "cluster's database from TIDINGS_MYSQL_PASSWORD or the first line of the file that "
-        "TIDINGS_MYSQL_PASSWORD_FILE names, and that of Redis alike (TIDINGS_REDIS_PASSWORD).\n\n"
+        "TIDINGS_MYSQL_PASSWORD_FILE names, those of Redis and Kafka likewise "
+        "(TIDINGS_REDIS_PASSWORD, TIDINGS_KAFKA_PASSWORD).\n\n"
         "--dev makes its own secret, fills an empty data directory with a demo community, a new "
         "one if none is given, and listens on loopback only. Requests are not logged unless "
         "--access-log is given, backups go to a directory in the data directory, and webhooks may "

@@ -24,8 +24,11 @@
     X(webhook_give_up_hours, 72, 0, 87600,                                                     \
       "hours of failing until an event is given up; 0: at once")
 
+#define KAFKA_NO_SASL "none"
+#define KAFKA_SASL    KAFKA_NO_SASL "|plain|scram-sha-256|scram-sha-512"
+
 struct config {
-    char *copies[16]; /* texts from the file; see config_release */
+    char *copies[32]; /* texts from the file; see config_release */
     size_t n_copies;
     const char *config;
     struct where where;
@@ -38,6 +41,7 @@ struct config {
     const char *cors_origins;
     const char *webhook_allow;
     const char *webhook_ca_file;
+    const char *kafka, *kafka_sasl, *kafka_user, *kafka_ca_file;
     bool dev;
     struct tidings_settings engine;
     struct http_config http;

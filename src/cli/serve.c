@@ -36,6 +36,7 @@ struct server {
     struct config config;
     struct password password; /* of the cluster's database */
     struct password redis_password;
+    struct password kafka_password;
     struct tidings *tidings;
     struct keyring *keys;
     struct api *api;
@@ -197,6 +198,17 @@ static void put_redis(struct server *server, struct tidings_options *options)
     options->redis_password = server->redis_password.given ? server->redis_password.text : NULL;
 }
 
+static void put_kafka(const struct server *server, struct tidings_options *options)
+{
+    const struct config *config = &server->config;
+    bool signs_in = strcmp(config->kafka_sasl, KAFKA_NO_SASL) != 0;
+    options->kafka = config->kafka;
+    options->kafka_sasl = signs_in ? config->kafka_sasl : NULL;
+    options->kafka_user = config->kafka_user;
+    options->kafka_password = server->kafka_password.given ? server->kafka_password.text : NULL;
+    options->kafka_ca_file = config->kafka_ca_file;
+}
+
 /* EXIT_FINE, or the code to exit with. */
 static int open_engine(struct server *server)
 {
@@ -205,6 +217,7 @@ static int open_engine(struct server *server)
     tidings_options_init(&options);
     where_put(&server->config.where, &server->password, &options);
     put_redis(server, &options);
+    put_kafka(server, &options);
     options.settings = server->config.engine;
     options.progress = progress_in_bytes();
     if (!strcmp(server->config.durability, "second"))
@@ -453,6 +466,8 @@ static int serve(struct server *server)
         code = password_read(MYSQL_PASSWORD, &server->password);
     if (code == OPTIONS_READ)
         code = password_read(REDIS_PASSWORD, &server->redis_password);
+    if (code == OPTIONS_READ)
+        code = password_read(KAFKA_PASSWORD, &server->kafka_password);
     if (code != OPTIONS_READ)
         return code;
     block_signals(&set);

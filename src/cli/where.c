@@ -29,6 +29,8 @@ int where_check(const struct cli_command *command, struct where *where, const ch
 
 /* ---- The password --------------------------------------------------------------------------- */
 
+enum { VARIABLE_MAX = 64 };
+
 static int wrong(int code, const char *name, const char *what)
 {
     fprintf(stderr, "tidings: %s: %s\n", name, what);
@@ -55,20 +57,15 @@ static int read_file(const char *variable, const char *path, struct password *pa
     return code;
 }
 
-static int both_set(const char *variable, const char *of_file)
-{
-    fprintf(stderr, "tidings: %s: it is set, and %s is, too\n", variable, of_file);
-    return EXIT_USAGE;
-}
-
 int password_read(const char *variable, struct password *password)
 {
-    char of_file[64];
+    char of_file[VARIABLE_MAX], what[128];
     snprintf(of_file, sizeof of_file, "%s_FILE", variable);
+    snprintf(what, sizeof what, "it is set, and %s is, too", of_file);
     const char *text = getenv(variable), *path = getenv(of_file);
     *password = (struct password){.given = text != NULL};
     if (text && path)
-        return both_set(variable, of_file);
+        return wrong(EXIT_USAGE, variable, what);
     if (path)
         return read_file(of_file, path, password);
     if (text && strlen(text) > PASSWORD_MAX)

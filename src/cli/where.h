@@ -35,17 +35,19 @@ bool where_is_cluster(const char *engine);
  */
 int where_check(const struct cli_command *command, struct where *where, const char *instead);
 
+#define MYSQL_PASSWORD "TIDINGS_MYSQL_PASSWORD"
+#define KAFKA_PASSWORD "TIDINGS_KAFKA_PASSWORD"
+#define REDIS_PASSWORD "TIDINGS_REDIS_PASSWORD"
+
 enum { PASSWORD_MAX = 1024 };
 struct password {
     char text[PASSWORD_MAX + 1];
     bool given;
 };
 
-/* Of that variable, or of the file that the one named after it with _FILE names. OPTIONS_READ; otherwise the code to exit with, after what
- * is wrong has been said. */
+/* From the variable of that name, or from the file that the variable with _FILE behind it names. OPTIONS_READ; otherwise the
+ * code to exit with, after what is wrong has been said. */
 int password_read(const char *variable, struct password *password);
-#define MYSQL_PASSWORD "TIDINGS_MYSQL_PASSWORD"
-#define REDIS_PASSWORD "TIDINGS_REDIS_PASSWORD"
 
 /* Puts what the engine needs of both into the options; what they point at is the caller's. */
 void where_put(const struct where *where, const struct password *password,

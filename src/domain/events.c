@@ -73,6 +73,12 @@ bool tidings_event_tag(const struct tidings_event *event, char tag[TIDINGS_TAG_M
 const uint64_t event_bits_all = 0 TIDINGS_EVENTS(X);
 #undef X
 
+bool event_is_sound(const struct tidings_event *event)
+{
+    return (unsigned)event->type < 64 && event_bits_all >> event->type & 1 &&
+           (unsigned)event->reaction <= TIDINGS_DOWNVOTE;
+}
+
 uint64_t tidings_event_bits(const char *name, size_t n)
 {
     uint64_t bits = 0;

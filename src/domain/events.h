@@ -8,6 +8,9 @@
 /* Every type that may be kept has its bit. */
 extern const uint64_t event_bits_all;
 
+/* Of an event that was stored: there are such a type and such a reaction, and it is one that is kept. */
+bool event_is_sound(const struct tidings_event *event);
+
 bool event_is_kept(enum tidings_event_type type, const struct tidings_settings *settings);
 
 #endif

@@ -104,4 +104,13 @@ enum tidings_err engine_cluster_show(const struct tidings_options *options,
                                      enum tidings_subject subject, uint64_t id, FILE *to,
                                      const char **message);
 
+/* See tidings_cluster_dead and tidings_cluster_replay. */
+enum tidings_err engine_cluster_dead(const struct tidings_options *options, bool retry,
+                                     void (*tell)(void *ctx,
+                                                  const struct tidings_dead_letter *letter),
+                                     void *ctx, const char **message);
+enum tidings_err engine_cluster_replay(const struct tidings_options *options, uint64_t event_id,
+                                       int64_t since_ms, uint64_t *first, uint64_t *positions,
+                                       const char **message);
+
 #endif

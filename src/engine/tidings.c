@@ -213,6 +213,30 @@ enum tidings_err tidings_cluster_show(const struct tidings_options *options,
     return with_message(engine_cluster_show(options, subject, id, to, message), message);
 }
 
+enum tidings_err tidings_cluster_dead(const struct tidings_options *options, bool retry,
+                                      void (*tell)(void *ctx,
+                                                   const struct tidings_dead_letter *letter),
+                                      void *ctx, const char **message)
+{
+    const char *ignored;
+    message = message ? message : &ignored;
+    if (!names_database(options, message))
+        return TIDINGS_INVALID;
+    return with_message(engine_cluster_dead(options, retry, tell, ctx, message), message);
+}
+
+enum tidings_err tidings_cluster_replay(const struct tidings_options *options, uint64_t event_id,
+                                        int64_t since_ms, uint64_t *first, uint64_t *positions,
+                                        const char **message)
+{
+    const char *ignored;
+    message = message ? message : &ignored;
+    if (!names_database(options, message))
+        return TIDINGS_INVALID;
+    return with_message(
+        engine_cluster_replay(options, event_id, since_ms, first, positions, message), message);
+}
+
 /* The argument at fault, or NULL. */
 static const char *check_call(const struct tidings *tidings, const struct tidings_op *op)
 {

@@ -13,7 +13,7 @@
 // sources: src/http/request.c
 // sources: src/http/respond.c src/http/stream.c src/push/address.c src/push/rules.c
 // sources: src/push/secret.c tests/fuzz/no_server.c
-// libs: -I/usr/include/mariadb -lmariadb -llmdb -lhttp_parser -ljansson -lcrypto -lcurl -lpthread -lm
+// libs: -I/usr/include/mariadb -lmariadb -lrdkafka -llmdb -lhttp_parser -ljansson -lcrypto -lcurl -lpthread -lm
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>

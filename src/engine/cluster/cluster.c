@@ -256,6 +256,7 @@ static void release(struct cluster *cluster)
     known_release(&cluster->known);
     memory_close(cluster);
     current_release(&cluster->memory.current);
+    kafka_relay_release(cluster);
     sql_close(cluster->pulse.sql);
     ticker_release(&cluster->pulse.ticker);
     pthread_mutex_destroy(&cluster->pulse.mutex);
@@ -275,6 +276,7 @@ static void stop(struct cluster *cluster)
     news_stop(cluster);
     caretaker_stop(cluster);
     ticker_stop(&cluster->pulse.ticker);
+    ticker_stop(&cluster->relay.ticker);
     for (unsigned i = 0; i < cluster->n_lanes; i++)
         queue_close(&cluster->lanes[i].queue);
     for (unsigned i = 0; i < cluster->n_lanes; i++)
@@ -394,6 +396,7 @@ static struct cluster *make(const struct tidings_options *options)
     cluster->caretaker.cluster = cluster;
     desk_init(cluster, &cluster->caretaker.desk, false);
     ticker_init(&cluster->caretaker.ticker);
+    kafka_relay_init(cluster, options);
     cluster->password = strdup(options->mysql_password ? options->mysql_password : "");
     if (cluster->password)
         return cluster;
@@ -424,6 +427,8 @@ enum tidings_err engine_cluster_open(const struct tidings_options *options, stru
         err = caretaker_start(cluster);
     if (!err)
         err = pulse_start(cluster);
+    if (!err)
+        err = kafka_relay_start(cluster, message);
     if (err) {
         stop(cluster);
         release(cluster);

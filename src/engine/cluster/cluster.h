@@ -11,6 +11,9 @@
  *     turns.c     telling of commits in their order
  *     news.c      what happens on other servers
  *     memory.c    what servers remember, so that they need not ask; versions.c: in Redis
+ *     relay.c     what happened, for Kafka: relay_rows.c has its lease and its position
+ *     replay.c    sending it back, and dead letters, for operators
+ *     kafka/      a producer
  *     server.c    the server's slot among others, and its clock
  *     caretaker.c staying among them, and sweeping
  *     sweep.c     removing what is nobody's any more
@@ -29,6 +32,7 @@
 #include <stdatomic.h>
 
 #include "engine/clock.h"
+#include "engine/cluster/kafka/kafka.h"
 #include "engine/cluster/memory.h"
 #include "engine/cluster/rows/desk.h"
 #include "engine/engine.h"
@@ -147,6 +151,33 @@ struct pulse {
     uint64_t known_us;    /* ... and when; it is replaced when it has been told */
 };
 
+enum { RELAY_PAGE = 4000, TOPIC_BYTES = 96 };
+
+/* Tells Kafka: see relay.c. */
+struct relay {
+    struct cluster *cluster;
+    struct ticker ticker;
+    struct desk desk;
+    struct kafka_options options; /* its texts are the relay's */
+    char topic[TOPIC_BYTES];
+    unsigned partitions;
+    struct kafka *kafka;
+    bool has_topic;
+    bool late;         /* what is told now are dead letters */
+    bool held;         /* the lease is this server's, as far as it knows */
+    uint64_t fence;    /* with which it was taken */
+    uint64_t position; /* what is behind it has not been told */
+    int64_t renewed_ms, told_ms,
+        again_ms; /* when: the lease; a message; dead letters were looked for */
+    int64_t rest_until_ms;
+    char trouble[KAFKA_WHY_MAX];
+    size_t
+        n; /* events that are being told; what becomes of each; why it is a dead letter, or NULL */
+    struct tidings_event events[RELAY_PAGE];
+    enum kafka_fate fates[RELAY_PAGE];
+    const char *reasons[RELAY_PAGE];
+};
+
 struct cluster {
     struct engine engine;
     struct tidings_settings settings;
@@ -177,6 +208,7 @@ struct cluster {
     struct news_reader news;
     struct caretaker caretaker;
     struct pulse pulse;
+    struct relay relay;
     pthread_mutex_t tell; /* one at a time; guards turns, and those of the lanes */
     pthread_cond_t told;
     uint64_t turns; /* that were begun */
@@ -252,6 +284,13 @@ void turn_begin(struct lane *lane);
 void turn_take(struct lane *lane, uint64_t position);
 void turn_end(struct lane *lane);
 void turn_drop(struct lane *lane);
+
+/* ---- relay.c -------------------------------------------------------------------------------- */
+
+void kafka_relay_init(struct cluster *cluster, const struct tidings_options *options);
+void kafka_relay_release(struct cluster *cluster);
+/* Does nothing without Kafka. Stopping is the ticker's. */
+enum tidings_err kafka_relay_start(struct cluster *cluster, const char **message);
 
 /* ---- caretaker.c ------------------------------------------------------------------------------- */
 

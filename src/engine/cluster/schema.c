@@ -155,6 +155,17 @@ static const struct step steps[] = {
      "INSERT INTO memory_epoch VALUES (1, 0, '1971-01-01') ON DUPLICATE KEY UPDATE id = id;"
      "CREATE TABLE IF NOT EXISTS memory_server (slot TINYINT UNSIGNED NOT NULL, fence " ID
      ", PRIMARY KEY (slot)" END},
+    {"what Kafka is told",
+     "CREATE TABLE IF NOT EXISTS relay (id TINYINT UNSIGNED NOT NULL, fence " ID ", position " ID
+     ", told " ID ", missed " ID ", slot TINYINT UNSIGNED NOT NULL, held_until DATETIME(3) NOT NULL"
+     ", wanted_at DATETIME(3) NOT NULL, trouble VARCHAR(255) NOT NULL, PRIMARY KEY (id)" END ";"
+     "INSERT INTO relay VALUES (1, 0, 0, 0, 0, 0, '1970-01-01', '1970-01-01', '') ON DUPLICATE KEY "
+     "UPDATE id = id;"
+     "CREATE TABLE IF NOT EXISTS dead_letter (position " ID
+     ", event_type TINYINT UNSIGNED NOT NULL, happened_at BIGINT NOT NULL, actor_id " ID
+     ", target_id " ID ", author_id " ID ", delta BIGINT NOT NULL, post_id " ID
+     ", reaction TINYINT UNSIGNED NOT NULL, again TINYINT UNSIGNED NOT NULL, noted_at DATETIME(3) "
+     "NOT NULL, reason VARCHAR(255) NOT NULL, PRIMARY KEY (position)" END},
 };
 enum { STEPS = sizeof steps / sizeof *steps };
 

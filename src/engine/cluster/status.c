@@ -20,14 +20,24 @@ static const char question[] =
     "SELECT MAX(version) FROM schema_version;"
     "SELECT position FROM news_position WHERE id=1;"
     "SELECT slot, TIMESTAMPDIFF(MICROSECOND, seen_at, NOW(3)) DIV 1000 FROM server "
-    "WHERE seen_at > '1971-01-01' ORDER BY slot LIMIT 16";
+    "WHERE seen_at > '1971-01-01' ORDER BY slot LIMIT 16;"
+    "SELECT position, told, missed, slot, held_until > NOW(3), wanted_at > NOW(3) - INTERVAL 1 "
+    "DAY, "
+    "(SELECT COUNT(*) FROM dead_letter), trouble FROM relay WHERE id=1;"
+    "SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED) - happened_at FROM outbox_event "
+    "WHERE position > (SELECT position FROM relay WHERE id=1) ORDER BY position LIMIT 1";
+
+static void take_text(struct sql *sql, unsigned field, char *to, size_t size)
+{
+    struct bytes text = sql_bytes(sql, field);
+    size_t n = text.n < size ? text.n : size - 1;
+    memcpy(to, text.p, n);
+    to[n] = '\0';
+}
 
 static void take_version(struct sql *sql, struct tidings_cluster *status)
 {
-    struct bytes text = sql_bytes(sql, 0);
-    size_t n = text.n < sizeof status->version ? text.n : sizeof status->version - 1;
-    memcpy(status->version, text.p, n);
-    status->version[n] = '\0';
+    take_text(sql, 0, status->version, sizeof status->version);
 }
 
 static void take_tables(struct sql *sql, struct tidings_cluster *status)
@@ -52,11 +62,35 @@ static void take_server(struct sql *sql, struct tidings_cluster *status)
     };
 }
 
+static void take_relay(struct sql *sql, struct tidings_cluster *status)
+{
+    struct tidings_cluster_relay *relay = &status->relay;
+    *relay = (struct tidings_cluster_relay){
+        .position = sql_u64(sql, 0),
+        .told = sql_u64(sql, 1),
+        .missed = sql_u64(sql, 2),
+        .slot = (unsigned)sql_u64(sql, 3),
+        .held = sql_u64(sql, 4),
+        .wanted = sql_u64(sql, 5),
+        .dead = sql_u64(sql, 6),
+    };
+    take_text(sql, 7, relay->trouble, sizeof relay->trouble);
+}
+
+/* Of the first event that waits, if one does. */
+static void take_waiting(struct sql *sql, struct tidings_cluster *status)
+{
+    struct tidings_cluster_relay *relay = &status->relay;
+    int64_t ago_ms = sql_i64(sql, 0);
+    relay->waiting = status->position > relay->position ? status->position - relay->position : 1;
+    relay->oldest_ms_ago = ago_ms > 0 ? ago_ms : 0;
+}
+
 /* In the order of the statements. */
 static enum sql_outcome ask(struct sql *sql, struct tidings_cluster *status)
 {
     static void (*const takes[])(struct sql *, struct tidings_cluster *) = {
-        take_version, take_tables, take_position, take_server};
+        take_version, take_tables, take_position, take_server, take_relay, take_waiting};
     struct buf text;
     bool more = true;
     *status = (struct tidings_cluster){.reachable = true};

@@ -48,10 +48,36 @@ static enum sql_outcome sweep_listed(struct desk *desk,
 
 /* ---- Events --------------------------------------------------------------------------------- */
 
+/* What Kafka has not been told waits for that as long again as it is kept, if anybody is there to tell. */
+struct held {
+    uint64_t told;
+    int64_t limit_ms; /* what is older waits no more */
+};
+
+static enum sql_outcome find_held(struct caretaker *caretaker, int64_t limit_ms, struct held *held)
+{
+    struct desk *desk = &caretaker->desk;
+    int64_t days = (int64_t)caretaker->cluster->settings.event_days;
+    *held = (struct held){.told = UINT64_MAX, .limit_ms = limit_ms - days * 24 * 60 * 60 * 1000};
+    buf_literal(&desk->text, "SELECT position FROM relay WHERE id=1 AND wanted_at > NOW(3) - "
+                             "INTERVAL 1 DAY");
+    enum sql_outcome outcome = sql_send(desk->sql, &desk->text);
+    if (!outcome && sql_row(desk->sql))
+        held->told = sql_u64(desk->sql, 0);
+    buf_clear(&desk->text);
+    return outcome;
+}
+
+static bool is_held(const struct held *held, const struct tidings_event *event)
+{
+    return event->event_id > held->told && event->happened_at >= held->limit_ms;
+}
+
 /* The first ones that are too old, in the order of their positions. */
 static enum sql_outcome old_events(struct caretaker *caretaker, struct tidings_event *events,
-                                   size_t *n)
+                                   size_t *n, uint64_t *missed)
 {
+    struct held held;
     struct desk *desk = &caretaker->desk;
     struct desk_view own = desk_view_of(caretaker->cluster, desk, &nobody, 0);
     int64_t limit_ms = id_time_ms(event_oldest_kept(&own.view));
@@ -60,13 +86,17 @@ static enum sql_outcome old_events(struct caretaker *caretaker, struct tidings_e
                                 .up_to = NO_SLOT,
                                 .most = PIECE,
                                 .events = events};
+    enum sql_outcome outcome = find_held(caretaker, limit_ms, &held);
+    if (outcome)
+        return outcome;
     question_put(desk, &question);
-    enum sql_outcome outcome = sql_send(desk->sql, &desk->text);
+    outcome = sql_send(desk->sql, &desk->text);
     if (!outcome)
         question_take(desk, &question);
     buf_clear(&desk->text);
-    for (*n = 0; *n < question.n && events[*n].happened_at < limit_ms;)
-        ++*n;
+    for (*n = 0;
+         *n < question.n && events[*n].happened_at < limit_ms && !is_held(&held, &events[*n]); ++*n)
+        *missed += events[*n].event_id > held.told;
     return outcome;
 }
 
@@ -97,7 +127,8 @@ static enum sql_outcome sweep_events(struct caretaker *caretaker, bool *more)
     struct tidings_event events[PIECE];
     struct desk *desk = &caretaker->desk;
     size_t n = 0;
-    enum sql_outcome outcome = old_events(caretaker, events, &n);
+    uint64_t missed = 0;
+    enum sql_outcome outcome = old_events(caretaker, events, &n, &missed);
     *more = n == PIECE;
     if (outcome || !n)
         return outcome;
@@ -107,6 +138,9 @@ static enum sql_outcome sweep_events(struct caretaker *caretaker, bool *more)
     if (outcome)
         return outcome;
     desk_write(desk);
+    if (missed)
+        buf_printf(&desk->text, "UPDATE relay SET missed=missed+%llu WHERE id=1;",
+                   (unsigned long long)missed);
     buf_printf(&desk->text, "DELETE FROM outbox_event WHERE position <= %llu;COMMIT",
                (unsigned long long)events[n - 1].event_id);
     return desk->sheet.failed ? SQL_FULL : sql_run(desk->sql, &desk->text);

@@ -24,7 +24,7 @@ enum need { NEED_COUNTS, NEED_DELETIONS, NEED_IDS };
 struct question {
     struct question *next;
     size_t call; /* whose it is */
-    enum { ASKS_LIST, ASKS_NAMES, ASKS_EVENTS, ASKS_OLD_EVENTS, ASKS_NEWS } what;
+    enum { ASKS_LIST, ASKS_NAMES, ASKS_EVENTS, ASKS_OLD_EVENTS, ASKS_NEWS, ASKS_DEAD } what;
     struct list list;
     struct bytes prefix; /* ASKS_NAMES */
     struct name_place behind;

@@ -109,14 +109,17 @@ static void put_names(struct buf *text, const struct question *question)
 static void put_events(struct buf *text, const struct question *question)
 {
     bool counts = question->what == ASKS_OLD_EVENTS;
-    buf_printf(text, "SELECT %s FROM outbox_event WHERE position > %llu",
+    buf_printf(text, "SELECT %s FROM %s WHERE position > %llu",
                counts ? "event_type, COUNT(*)"
                       : "position, event_type, happened_at, actor_id, target_id, author_id, delta, "
                         "post_id, reaction",
+               question->what == ASKS_DEAD ? "dead_letter" : "outbox_event",
                (unsigned long long)question->after.a);
     if (question->what == ASKS_NEWS) {
         put_condition(text, "slot", "<>", question->up_to);
         put_condition(text, "position", "<=", question->after.b);
+    } else if (question->what == ASKS_DEAD) {
+        put_condition(text, "again", "=", 1);
     } else {
         put_condition(text, "happened_at", counts ? "<" : ">=", question->after.b);
     }
@@ -132,7 +135,7 @@ void question_put(struct desk *desk, const struct question *question)
 {
     static void (*const put[])(struct buf * text, const struct question *question) = {
         [ASKS_LIST] = put_list,         [ASKS_NAMES] = put_names, [ASKS_EVENTS] = put_events,
-        [ASKS_OLD_EVENTS] = put_events, [ASKS_NEWS] = put_events,
+        [ASKS_OLD_EVENTS] = put_events, [ASKS_NEWS] = put_events, [ASKS_DEAD] = put_events,
     };
     put[question->what](&desk->text, question);
 }
@@ -172,7 +175,7 @@ void question_take(struct desk *desk, struct question *question)
 {
     static void (*const take[])(struct sql * sql, struct question * question) = {
         [ASKS_LIST] = take_place,       [ASKS_NAMES] = take_place, [ASKS_EVENTS] = take_event,
-        [ASKS_OLD_EVENTS] = take_count, [ASKS_NEWS] = take_event,
+        [ASKS_OLD_EVENTS] = take_count, [ASKS_NEWS] = take_event,  [ASKS_DEAD] = take_event,
     };
     bool counts = question->what == ASKS_OLD_EVENTS;
     while (sql_row(desk->sql))
