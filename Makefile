@@ -79,6 +79,8 @@ cluster-tests: everything
 	@TIDINGS_TEST_ENGINE=cluster tests/support/with-mariadb $(BUILD)/tests/concurrency_test --seconds 20 --processes 3
 	@TIDINGS_TEST_ENGINE=cluster TIDINGS_BIN=$(BUILD)/tidings tests/support/with-mariadb tests/support/in-venv -m pytest \
 		tests/http/test_cluster_failures.py --long
+	@TIDINGS_TEST_ENGINE=cluster TIDINGS_BIN=$(BUILD)/tidings tests/support/with-mariadb tests/support/with-kafka \
+		tests/support/in-venv -m pytest tests/cluster/test_kafka.py tests/cluster/test_kafka_failures.py
 	@TIDINGS_BIN=$(BUILD)/tidings TIDINGS_TEST_ENGINE=cluster TIDINGS_TEST_SERVERS=3 tests/support/with-mariadb tests/http/run -q
 	@TIDINGS_BIN=$(BUILD)/tidings TIDINGS_TEST_ENGINE=cluster tests/support/with-mariadb \
 		node --test --test-concurrency=1 $(filter-out %pictures.test.mjs,$(wildcard tests/console/*.test.mjs))

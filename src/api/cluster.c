@@ -61,6 +61,30 @@ static void put_news(struct json_out *out, const struct tidings_cluster *cluster
     json_out_end(out);
 }
 
+static void put_relay(struct json_out *out, const struct tidings_cluster_relay *relay)
+{
+    json_out_key(out, "kafka");
+    if (!relay->wanted) {
+        json_out_null(out);
+        return;
+    }
+    json_out_object(out);
+    json_out_key(out, "relayed_by");
+    if (relay->held)
+        json_out_u64(out, relay->slot);
+    else
+        json_out_null(out);
+    put_u64(out, "position", relay->position);
+    put_u64(out, "told", relay->told);
+    put_u64(out, "waiting", relay->waiting);
+    put_i64(out, "oldest_ms_ago", relay->oldest_ms_ago);
+    put_u64(out, "dead", relay->dead);
+    put_u64(out, "missed", relay->missed);
+    json_out_key(out, "trouble");
+    json_out_text(out, relay->trouble);
+    json_out_end(out);
+}
+
 static void put_queues(struct json_out *out, const struct tidings_cluster *cluster)
 {
     json_out_key(out, "queues");
@@ -108,6 +132,7 @@ void put_cluster(struct json_out *out, struct tidings *tidings)
     put_news(out, &cluster);
     put_queues(out, &cluster);
     put_redis(out, &cluster);
+    put_relay(out, &cluster.relay);
     json_out_end(out);
 }
 
@@ -153,6 +178,27 @@ static void print_redis(struct buf *to, const struct tidings_cluster *cluster)
                    cluster->redis.looked_up);
 }
 
+static void print_relay(struct buf *to, const struct tidings_cluster_relay *relay)
+{
+    if (!relay->wanted)
+        return;
+    metrics_single(to, "cluster_kafka_relays", "gauge", "1: a server tells Kafka.", relay->held);
+    metrics_single(to, "cluster_kafka_trouble", "gauge", "1: Kafka cannot be told.",
+                   *relay->trouble != '\0');
+    metrics_single(to, "cluster_kafka_position", "gauge", "Last event that Kafka was told of.",
+                   relay->position);
+    metrics_single(to, "cluster_kafka_told_total", "counter", "Events that Kafka was told of.",
+                   relay->told);
+    metrics_single(to, "cluster_kafka_waiting", "gauge",
+                   "Positions that Kafka has not been told of.", relay->waiting);
+    print_seconds(to, "cluster_kafka_oldest_seconds", "Age of the oldest event that waits.",
+                  (double)relay->oldest_ms_ago / 1e3);
+    metrics_single(to, "cluster_kafka_dead", "gauge", "Events that Kafka could not be told.",
+                   relay->dead);
+    metrics_single(to, "cluster_kafka_missed_total", "counter",
+                   "Events that were removed before Kafka could be told.", relay->missed);
+}
+
 void cluster_metrics(struct tidings *tidings, struct buf *to)
 {
     struct tidings_cluster cluster;
@@ -174,4 +220,5 @@ void cluster_metrics(struct tidings *tidings, struct buf *to)
                   (double)cluster.lag_ms / 1e3);
     print_queues(to, &cluster);
     print_redis(to, &cluster);
+    print_relay(to, &cluster.relay);
 }

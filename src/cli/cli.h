@@ -27,6 +27,8 @@ extern const struct cli_command command_version;
 /* A time in ms since 1970 as text: 2026-11-15T12:00:00.000Z. */
 enum { TIME_BYTES = 32 };
 const char *time_text(int64_t time_ms, char text[TIME_BYTES]);
+/* The same, with or without the fraction, and back: above 0. */
+bool time_parse(const char *text, int64_t *time_ms);
 
 /* A line on standard error that is rewritten as it goes on; nobody is told if that is no terminal. */
 struct tidings_progress progress_in_rows(void);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -8,23 +9,50 @@
 #include "cli/where.h"
 
 struct cluster_args {
-    const char *mysql, *action, *subject, *id;
-    bool json, check;
+    const char *mysql, *action, *subject, *id, *consumer;
+    struct since {
+        uint64_t event_id; /* or: */
+        int64_t time_ms;
+    } since;
+    bool json, check, retry;
 };
+
+/* Events are numbered; a time is a date, so that the two cannot be mixed up. */
+static bool parse_since(const char *text, void *to)
+{
+    struct since *since = to;
+    char *end;
+    *since = (struct since){0};
+    if (strspn(text, "0123456789") != strlen(text))
+        return time_parse(text, &since->time_ms);
+    since->event_id = strtoull(text, &end, 10);
+    return since->event_id > 0 && since->event_id <= TIDINGS_ID_MAX;
+}
 
 static const struct cli_option options[] = {
     {"mysql", OPTION_TEXT, "URL", offsetof(struct cluster_args, mysql), .help = MYSQL_HELP},
-    {.name = "json", .at = offsetof(struct cluster_args, json), .help = "status: print it as JSON"},
+    {.name = "json",
+     .at = offsetof(struct cluster_args, json),
+     .help = "status, dead: print it as JSON"},
+    {"since", OPTION_PARSED, "TIME|EVENT_ID", offsetof(struct cluster_args, since),
+     .parse = parse_since, .must = "the id of an event, or a time of the form 2026-11-15T12:00:00Z",
+     .help = "replay: from which event on"},
     {.name = "check",
      .at = offsetof(struct cluster_args, check),
      .help = "reconcile: only report, mend nothing"},
+    {.name = "retry",
+     .at = offsetof(struct cluster_args, retry),
+     .help = "dead: have all of them told again"},
 };
 
 static const struct cli_operand operands[] = {
-    {"ACTION", .at = offsetof(struct cluster_args, action), .words = "init|status|reconcile|show"},
+    {"ACTION", .at = offsetof(struct cluster_args, action),
+     .words = "init|status|reconcile|show|dead|replay"},
     {"SUBJECT", .at = offsetof(struct cluster_args, subject), .words = "user|author|post",
      .behind = "show"},
-    {"ID", .at = offsetof(struct cluster_args, id)},
+    {"ID", .at = offsetof(struct cluster_args, id), .behind = "user|author|post"},
+    {"CONSUMER", .at = offsetof(struct cluster_args, consumer), .words = "kafka",
+     .behind = "replay"},
 };
 
 /* ---- init ----------------------------------------------------------------------------------- */
@@ -46,6 +74,21 @@ static int run_init(const struct cluster_args *args, const struct tidings_option
 
 /* ---- status --------------------------------------------------------------------------------- */
 
+static void print_relay(const struct tidings_cluster_relay *relay)
+{
+    if (!relay->wanted)
+        return;
+    printf("kafka      told up to %" PRIu64, relay->position);
+    if (relay->held)
+        printf(" by server %u", relay->slot);
+    printf("; %" PRIu64 " wait, the oldest for %.1f s; %" PRIu64 " dead, %" PRIu64 " missed\n",
+           relay->waiting, (double)relay->oldest_ms_ago / 1000, relay->dead, relay->missed);
+    if (!relay->held)
+        puts("           nobody tells it now");
+    if (*relay->trouble)
+        printf("           %s\n", relay->trouble);
+}
+
 static void print_status(const struct tidings_cluster *status)
 {
     printf("mysql      %s, answered in %.1f ms\n", status->version,
@@ -59,12 +102,37 @@ static void print_status(const struct tidings_cluster *status)
     }
     if (!status->n_servers)
         puts("no server uses it");
+    print_relay(&status->relay);
 }
 
 static void put_u64(struct json_out *out, const char *key, uint64_t value)
 {
     json_out_key(out, key);
     json_out_u64(out, value);
+}
+
+static void put_relay(struct json_out *out, const struct tidings_cluster_relay *relay)
+{
+    json_out_key(out, "kafka");
+    if (!relay->wanted) {
+        json_out_null(out);
+        return;
+    }
+    json_out_object(out);
+    json_out_key(out, "relayed_by");
+    if (relay->held)
+        json_out_u64(out, relay->slot);
+    else
+        json_out_null(out);
+    put_u64(out, "position", relay->position);
+    put_u64(out, "told", relay->told);
+    put_u64(out, "waiting", relay->waiting);
+    put_u64(out, "oldest_ms_ago", (uint64_t)relay->oldest_ms_ago);
+    put_u64(out, "dead", relay->dead);
+    put_u64(out, "missed", relay->missed);
+    json_out_key(out, "trouble");
+    json_out_text(out, relay->trouble);
+    json_out_end(out);
 }
 
 static void put_status(struct json_out *out, const struct tidings_cluster *status)
@@ -89,7 +157,16 @@ static void put_status(struct json_out *out, const struct tidings_cluster *statu
         json_out_end(out);
     }
     json_out_end(out);
+    put_relay(out, &status->relay);
     json_out_end(out);
+}
+
+static int print_text(struct buf *text)
+{
+    buf_char(text, '\n');
+    bool ok = !text->failed && fwrite(text->data, 1, text->len, stdout) == text->len;
+    buf_release(text);
+    return ok ? EXIT_FINE : EXIT_BROKEN;
 }
 
 static int print_json(const struct tidings_cluster *status)
@@ -99,10 +176,7 @@ static int print_json(const struct tidings_cluster *status)
     buf_init(&text, 1 << 16);
     json_out_init(&out, &text);
     put_status(&out, status);
-    buf_char(&text, '\n');
-    bool ok = !text.failed && fwrite(text.data, 1, text.len, stdout) == text.len;
-    buf_release(&text);
-    return ok ? EXIT_FINE : EXIT_BROKEN;
+    return print_text(&text);
 }
 
 static int run_status(const struct cluster_args *args, const struct tidings_options *how)
@@ -153,17 +227,92 @@ static int run_show(const struct cluster_args *args, const struct tidings_option
     return EXIT_FOUND;
 }
 
+/* ---- dead, replay --------------------------------------------------------------------------- */
+
+static void print_letter(void *ctx, const struct tidings_dead_letter *letter)
+{
+    uint64_t *n = ctx;
+    char happened[TIME_BYTES], noted[TIME_BYTES];
+    ++*n;
+    printf("event %" PRIu64 " of %s, given up at %s: %s%s\n", letter->event_id,
+           time_text(letter->happened_at, happened), time_text(letter->noted_at, noted),
+           letter->reason, letter->again ? "; to be told again" : "");
+}
+
+static void put_letter(void *ctx, const struct tidings_dead_letter *letter)
+{
+    struct json_out *out = ctx;
+    json_out_object(out);
+    put_u64(out, "event_id", letter->event_id);
+    put_u64(out, "happened_at", (uint64_t)letter->happened_at);
+    put_u64(out, "noted_at", (uint64_t)letter->noted_at);
+    json_out_key(out, "again");
+    json_out_bool(out, letter->again);
+    json_out_key(out, "reason");
+    json_out_text(out, letter->reason);
+    json_out_end(out);
+}
+
+static int print_dead_json(const struct cluster_args *args, const struct tidings_options *how)
+{
+    const char *message;
+    struct buf text;
+    struct json_out out;
+    buf_init(&text, (size_t)1 << 30);
+    json_out_init(&out, &text);
+    json_out_array(&out);
+    enum tidings_err err = tidings_cluster_dead(how, args->retry, put_letter, &out, &message);
+    json_out_end(&out);
+    if (!err)
+        return print_text(&text);
+    buf_release(&text);
+    return where_failed(how, err, message);
+}
+
+static int run_dead(const struct cluster_args *args, const struct tidings_options *how)
+{
+    const char *message;
+    uint64_t n = 0;
+    if (args->json)
+        return print_dead_json(args, how);
+    enum tidings_err err = tidings_cluster_dead(how, args->retry, print_letter, &n, &message);
+    if (err)
+        return where_failed(how, err, message);
+    if (!n)
+        puts("there are no dead letters");
+    return EXIT_FINE;
+}
+
+static int run_replay(const struct cluster_args *args, const struct tidings_options *how)
+{
+    const char *message;
+    uint64_t first, positions;
+    if (!args->since.event_id && !args->since.time_ms)
+        return options_wrong(&command_cluster, "--since is missing");
+    enum tidings_err err = tidings_cluster_replay(how, args->since.event_id, args->since.time_ms,
+                                                  &first, &positions, &message);
+    if (err)
+        return where_failed(how, err, message);
+    if (positions)
+        printf("Kafka is told again from event %" PRIu64 " on: %" PRIu64
+               " positions; `tidings cluster status` tells how far that is\n",
+               first, positions);
+    else
+        puts("Kafka has not been told of anything since then");
+    return EXIT_FINE;
+}
+
 /* --------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
     int (*run)(const struct cluster_args *args, const struct tidings_options *how);
-} actions[] = {
-    {"init", run_init}, {"status", run_status}, {"reconcile", run_reconcile}, {"show", run_show}};
+} actions[] = {{"init", run_init}, {"status", run_status}, {"reconcile", run_reconcile},
+               {"show", run_show}, {"dead", run_dead},     {"replay", run_replay}};
 
 static int run(int argc, char **argv)
 {
-    struct cluster_args args;
+    struct cluster_args args = {0};
     struct password password;
     struct tidings_options how;
     size_t action = 0;
@@ -186,7 +335,8 @@ const struct cli_command command_cluster = {
     .name = "cluster",
     .summary = "make the tables of the cluster engine, look at them, or recount them",
     .usage = "init --mysql URL\nstatus --mysql URL [--json]\nreconcile --mysql URL [--check]\nshow "
-             "user|author|post ID --mysql URL",
+             "user|author|post ID --mysql URL\n"
+             "dead --mysql URL [--retry] [--json]\nreplay kafka --since TIME|EVENT_ID --mysql URL",
     .about =
         "init makes the tables of the cluster engine in a database of MySQL or MariaDB, and the "
         "database itself if it is missing, or brings them up to date. It prints the steps that it "
@@ -199,6 +349,12 @@ const struct cli_command command_cluster = {
         "show prints every row about a user, an author or a post, as they were at one moment: each "
         "column by its name, and packed ones also taken apart. It changes nothing. Texts of people "
         "are among it.\n\n"
+        "dead lists the events that Kafka could not be told, with the reasons. With --retry all of "
+        "them "
+        "are told again, by the server that tells Kafka, within seconds; what works is off the "
+        "list.\n\n"
+        "replay has Kafka told again of everything from an event on, or since a time, as far as "
+        "events are kept. It only says so to the server that tells Kafka, and returns at once.\n\n"
         "The password comes from TIDINGS_MYSQL_PASSWORD, or from the first line of the file that "
         "TIDINGS_MYSQL_PASSWORD_FILE names. TIDINGS_MYSQL stands in for --mysql.",
     .exits = "0 done; 1 show: there is no such row; reconcile: differences are left; 2 usage; 3 "

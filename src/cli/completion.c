@@ -105,7 +105,7 @@ static void print_further(FILE *to, const struct cli_command *command)
 {
     for (size_t i = 1; i < command->n_operands; i++) {
         const struct cli_operand *operand = &command->operands[i];
-        const char *before = operand->behind ? operand->behind : operand[-1].words;
+        const char *before = operand->behind;
         fprintf(to, "    %s:", command->name);
         for (; before && *before; before++)
             if (*before == '|')

@@ -201,7 +201,8 @@ struct reading {
     void *args;
     int argc, at;
     char **argv;
-    size_t n_operands; /* that were there */
+    size_t n_operands;   /* of the table that are behind us */
+    const char *operand; /* the last one that was there */
 };
 
 static int say_unknown(const struct cli_command *command, const char *flag, size_t n)
@@ -260,15 +261,13 @@ static int read_flag(struct reading *reading)
 /* The one that may come next; NULL: none. */
 static const struct cli_operand *next_operand(const struct reading *reading)
 {
-    size_t n = reading->n_operands;
-    const struct cli_operand *operand = &reading->command->operands[n];
-    const char *before;
-    if (n == reading->command->n_operands)
-        return NULL;
-    if (!operand->behind)
-        return operand;
-    memcpy(&before, (const char *)reading->args + operand[-1].at, sizeof before);
-    return strcmp(operand->behind, before) ? NULL : operand;
+    const struct cli_command *command = reading->command;
+    for (size_t i = reading->n_operands; i < command->n_operands; i++) {
+        const struct cli_operand *operand = &command->operands[i];
+        if (!operand->behind || (reading->operand && is_word(operand->behind, reading->operand)))
+            return operand;
+    }
+    return NULL;
 }
 
 static int read_operand(struct reading *reading)
@@ -277,7 +276,8 @@ static int read_operand(struct reading *reading)
     const struct cli_operand *operand = next_operand(reading);
     if (!operand)
         return options_wrong(reading->command, "%s is not a flag", text);
-    reading->n_operands++;
+    reading->n_operands = (size_t)(operand - reading->command->operands) + 1;
+    reading->operand = text;
     if (operand->words && !is_word(operand->words, text))
         return options_wrong(reading->command, "%s is not one of: %s", text, operand->words);
     set_text((char *)reading->args + operand->at, text);

@@ -34,10 +34,11 @@ struct cli_option {
 
 /* What stands on the command line without a flag. */
 struct cli_operand {
-    const char *name;   /* in brackets: may be left out */
-    size_t at;          /* where it goes, a const char * */
-    const char *words;  /* one of these, as in the `value` of a word; NULL: any */
-    const char *behind; /* there is one if the operand before is this; NULL: whatever that is */
+    const char *name;  /* in brackets: may be left out */
+    size_t at;         /* where it goes, a const char * */
+    const char *words; /* one of these, as in the `value` of a word; NULL: any */
+    const char *
+        behind; /* there is one if the operand before is one of these words; NULL: whatever that is */
 };
 
 /* Texts are without line breaks, but those that are meant: they are filled when they are printed. */

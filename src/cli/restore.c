@@ -32,17 +32,22 @@ static int fraction_ms(const char *text)
     return strcmp(text, "Z") ? -1 : ms;
 }
 
+bool time_parse(const char *text, int64_t *time_ms)
+{
+    struct tm tm = {0};
+    const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+    int ms = rest ? fraction_ms(rest) : -1;
+    *time_ms = ms < 0 ? 0 : (int64_t)timegm(&tm) * 1000 + ms;
+    return *time_ms > 0;
+}
+
 /* Milliseconds since 1970, or a date: above 0. */
 static bool parse_time(const char *text, void *to)
 {
-    struct tm tm = {0};
     char *end;
     int64_t time_ms = strtoll(text, &end, 10);
-    if (!isdigit((unsigned char)*text) || *end) {
-        const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-        int ms = rest ? fraction_ms(rest) : -1;
-        time_ms = ms < 0 ? 0 : (int64_t)timegm(&tm) * 1000 + ms;
-    }
+    if (!isdigit((unsigned char)*text) || *end)
+        time_parse(text, &time_ms);
     memcpy(to, &time_ms, sizeof time_ms);
     return time_ms > 0;
 }

@@ -12,6 +12,7 @@ from support.server import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 BROKER = os.environ.get("TIDINGS_TEST_KAFKA", "none")
+SETTINGS = {"kafka": BROKER, "react_burst": 1_000_000}  # of servers; those who write do so as fast as they can
 SCHEMA = Draft202012Validator(json.loads((ROOT / "docs/events.schema.json").read_text()))
 
 
@@ -128,3 +129,27 @@ class Load:
     def goes_on(self, n):
         until = self.done + n
         wait_until(lambda: self.done >= until, "writing goes on")
+
+
+def kafka_of(server):
+    """As an operator sees it. One connection is enough for one who asks again and again."""
+    asking = getattr(server, "asking", None) or server.admin()
+    server.asking = asking
+    return asking.get("/admin/status")["cluster"]["kafka"]
+
+
+def some_events(server):
+    ann, ben = server.users(2)
+    post = ann.publish()["id"]
+    ben.follow(ann)
+    for _ in range(3):
+        ben.react(f"/posts/{post}/like")
+        ben.unreact(f"/posts/{post}/like")
+    ben.comment(post, "first")
+    return post
+
+
+def owner(servers):
+    """Of the lease; and the others."""
+    slot = wait_until(lambda: holder(servers[0]) is not None and [holder(servers[0])], "somebody relays")[0]
+    return servers[slot], [one for one in servers if one is not servers[slot]]

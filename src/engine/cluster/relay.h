@@ -13,7 +13,7 @@ enum { RELAY_LEASE_MS = 6000, RELAY_RENEW_MS = 1000 };
 
 /* The lease is this server's, or becomes it; false: it is another's. Reads how far the telling has come. */
 enum sql_outcome relay_take(struct relay *relay, bool *ours);
-/* Still; with what is wrong with Kafka, for those who look. */
+/* Still; with what is wrong with Kafka, for those who look. False also if somebody has moved the position. */
 enum sql_outcome relay_keep(struct relay *relay, bool *kept);
 /* Whoever wants it may have it at once. */
 void relay_let_go(struct relay *relay);

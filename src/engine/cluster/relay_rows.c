@@ -55,7 +55,8 @@ enum sql_outcome relay_keep(struct relay *relay, bool *kept)
                 " SECOND, trouble=");
     sql_put_text(&relay->desk.text,
                  (struct bytes){(const uint8_t *)relay->trouble, strlen(relay->trouble)});
-    buf_printf(&relay->desk.text, " WHERE id=1 AND fence=%llu", (unsigned long long)relay->fence);
+    buf_printf(&relay->desk.text, " WHERE id=1 AND fence=%llu AND position=%llu",
+               (unsigned long long)relay->fence, (unsigned long long)relay->position);
     enum sql_outcome outcome = run(relay, &rows);
     *kept = !outcome && rows;
     return outcome;

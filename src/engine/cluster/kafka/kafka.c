@@ -55,7 +55,8 @@ static void on_error(rd_kafka_t *producer, int err, const char *reason, void *ct
     struct kafka *kafka = ctx;
     (void)producer;
     kafka->broken |= err == RD_KAFKA_RESP_ERR__FATAL;
-    note(kafka, reason);
+    if (err != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) /* why was said before */
+        note(kafka, reason);
 }
 
 /* What matters comes as an error, too. */
@@ -234,6 +235,8 @@ bool kafka_make_topic(struct kafka *kafka, const char *topic, unsigned partition
     rd_kafka_NewTopic_set_config(made, "retention.ms", retention);
     bool there = create(kafka, made, timeout_ms / 2);
     rd_kafka_NewTopic_destroy(made);
+    rd_kafka_poll(kafka->producer,
+                  0); /* what brokers said is better known than that they were silent */
     return there;
 }
 
