@@ -436,6 +436,8 @@ struct tidings_op {
     int64_t now_ms;                  /* when it happens; 0: now, by the engine's clock */
     const struct tidings_once *once; /* NULL: as often as it is asked for; only for what writes */
     bool exact; /* cluster: from the database, although the server may remember it */
+    uint64_t
+        seen; /* cluster: `seen` of an earlier answer, of any server: nothing older than that; 0: of none */
     union {
         struct {
             uint64_t user_id;
@@ -882,6 +884,7 @@ struct tidings_answer {
     const char *field;      /* INVALID: the argument at fault, as the HTTP API names it */
     int64_t retry_after_ms; /* RATE_LIMITED, BUSY */
     struct tidings_limit limit;
+    uint64_t seen; /* cluster, with Redis: how new it is, for `seen` of further operations */
     struct tidings_text title; /* DELETED: the post's title, which survives */
     struct tidings_text
         stored; /* op->once: what render made of the first answer, and nothing else */

@@ -6,6 +6,7 @@
  */
 #include "api/exchange.h"
 
+#include <inttypes.h>
 #include <openssl/evp.h>
 #include <string.h>
 #include <time.h>
@@ -19,7 +20,7 @@ enum { IDEMPOTENCY_KEY_MAX = 255, FIELDS_MAX = 8, FIELD_TEXT = 96 };
 
 /* Values of headers that are made up. */
 struct field_texts {
-    char wait[FIELD_TEXT], policy[FIELD_TEXT], limit[FIELD_TEXT];
+    char wait[FIELD_TEXT], policy[FIELD_TEXT], limit[FIELD_TEXT], seen[FIELD_TEXT];
 };
 
 /* A hundred posts as long as they may be would be more than a connection holds (output_max). */
@@ -80,6 +81,10 @@ static size_t answer_fields(const struct exchange *ex, int status, struct http_f
     if (status == 429 || status == 503) {
         snprintf(texts->wait, FIELD_TEXT, "%lld", wait_ms > 0 ? seconds(wait_ms) : 1);
         fields[n++] = (struct http_field){"Retry-After", texts->wait};
+    }
+    if (ex->answer.seen) {
+        snprintf(texts->seen, FIELD_TEXT, "%" PRIu64, ex->answer.seen);
+        fields[n++] = (struct http_field){"Tidings-Seen", texts->seen};
     }
     fields[n++] = (struct http_field){"X-Content-Type-Options", "nosniff"};
     fields[n++] = (struct http_field){"Cache-Control", "no-store"};
@@ -230,6 +235,7 @@ void exchange_submit(struct exchange *ex)
     ex->op.user_id = ex->user_id;
     ex->op.role = (enum tidings_role)ex->claims.role;
     ex->op.exact = ex->exact;
+    ex->op.seen = ex->seen;
     switch (room_enter(&exchange_loop(ex)->room, ex)) {
     case ROOM_IN:
         submit(ex);
@@ -387,6 +393,17 @@ static bool take_freshness(struct exchange *ex)
     return true;
 }
 
+static bool take_seen(struct exchange *ex)
+{
+    size_t count;
+    struct http_text token = http_request_header(ex->req, "Tidings-Seen", &count);
+    if (count > 1 || (token.p && !parse_id(token, &ex->seen))) {
+        exchange_invalid(ex, "Tidings-Seen", "It must be as an answer had it.");
+        return false;
+    }
+    return true;
+}
+
 static bool authenticate(struct exchange *ex)
 {
     static const char scheme[] = "Bearer ";
@@ -406,7 +423,7 @@ static bool authenticate(struct exchange *ex)
         exchange_problem(ex, 403, "forbidden", "You may not do this.");
         return false;
     }
-    return take_acting_user(ex) && take_freshness(ex);
+    return take_acting_user(ex) && take_freshness(ex) && take_seen(ex);
 }
 
 /* ---- Beginning ------------------------------------------------------------------------------ */
@@ -545,7 +562,7 @@ static void respond_preflight(struct exchange *ex)
         {"Access-Control-Allow-Methods", ex->allow},
         {"Access-Control-Allow-Headers",
          "Authorization, Content-Type, Idempotency-Key, If-None-Match, Accept-Language, "
-         "Last-Event-ID, X-User-Id, Tidings-Freshness"},
+         "Last-Event-ID, X-User-Id, Tidings-Freshness, Tidings-Seen"},
         {"Access-Control-Max-Age", "7200"},
     };
     exchange_send(ex, &(struct http_response){.status = 204,

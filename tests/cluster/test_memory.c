@@ -170,6 +170,33 @@ static void what_others_do_is_seen_soon(void **state)
     assert_int_equal(badge_on(1, ANN, false), AUTHORS + 30);
 }
 
+static bool one_is_recalled_by(uint64_t seen)
+{
+    uint64_t before = status_of(1).redis.recalled;
+    struct tidings_op op = badge_op(ANN);
+    op.seen = seen;
+    assert_int_equal(run_on(1, op), TIDINGS_OK);
+    return status_of(1).redis.recalled > before;
+}
+
+/* Whoever brings along what another server showed is shown nothing older. */
+static void what_was_seen_is_shown_by_any_server(void **state)
+{
+    (void)state;
+    assert_true(in_time(recalls));
+    for (uint64_t round = 1; round <= 30; round++) {
+        assert_int_equal(run_on(0, publish_op(FIRST_AUTHOR)), TIDINGS_OK);
+        struct tidings_op op = badge_op(ANN);
+        op.seen = answer.seen;
+        assert_true(op.seen > 0);
+        assert_int_equal(run_on(1, op), TIDINGS_OK);
+        assert_int_equal(answer.u.badge.total, AUTHORS + round);
+        assert_true(answer.seen >= op.seen);
+    }
+    assert_true(in_time(recalls));
+    assert_false(one_is_recalled_by(TIDINGS_ID_MAX));
+}
+
 /* ---- Redis ---------------------------------------------------------------------------------- */
 
 static void redis_do(const char *word, unsigned node)
@@ -264,6 +291,7 @@ int main(void)
         TEST(a_badge_is_remembered),
         TEST(own_changes_are_seen_at_once_everywhere),
         TEST(what_others_do_is_seen_soon),
+        TEST(what_was_seen_is_shown_by_any_server),
         TEST(a_redis_that_stands_still_is_done_without),
         TEST(a_master_that_is_killed_is_replaced),
         TEST(an_emptied_redis_is_filled_again),

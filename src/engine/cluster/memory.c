@@ -273,7 +273,8 @@ size_t memory_recall(struct reader *reader, struct tidings_call **calls,
     for (size_t i = 0; i < own->n; i++)
         put_user(reader, &own->users[i], position);
     for (size_t i = 0; i < n; i++) {
-        if (can_be_recalled(calls[i]) && reader_try(reader, calls[i], i, &said[i])) {
+        if (can_be_recalled(calls[i]) && calls[i]->op->seen <= position &&
+            reader_try(reader, calls[i], i, &said[i])) {
             atomic_fetch_add(&memory->recalled, 1);
             calls[i]->done(calls[i]);
             continue;
@@ -284,6 +285,12 @@ size_t memory_recall(struct reader *reader, struct tidings_call **calls,
     atomic_fetch_add(&memory->looked_up, own->n - (n - left));
     desk_clear(&reader->desk);
     return left;
+}
+
+uint64_t memory_shown(struct reader *reader)
+{
+    const struct value *at = sheet_peek(&reader->desk.sheet, KIND_POSITION, only_row);
+    return reader->cluster->memory.wanted && at ? at->numbers[0] : 0;
 }
 
 void memory_want(struct reader *reader)

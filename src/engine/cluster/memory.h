@@ -70,6 +70,8 @@ void memory_unmark(struct lane *lane);
 /* Answers those calls that can be answered without MySQL; how many are left, with what was said to them. */
 size_t memory_recall(struct reader *reader, struct tidings_call **calls,
                      struct tidings_answer *said, size_t n);
+/* The position that a batch's answers are of; 0: it is not known. */
+uint64_t memory_shown(struct reader *reader);
 /* What the snapshot of a batch has shown is remembered; then, when the batch is answered, told to others. */
 void memory_want(struct reader *reader);
 void memory_note(struct reader *reader);

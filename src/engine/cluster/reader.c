@@ -45,6 +45,7 @@ bool reader_try(struct reader *reader, struct tidings_call *call, size_t index,
     arena_clear(&desk->scratch);
     if (own.incomplete)
         return false;
+    call->answer->seen = memory_shown(reader);
     call->err = err;
     return true;
 }

@@ -56,9 +56,15 @@ export function requestHeaders(admin = false): Record<string, string> {
     return { ...credentials(admin), "Accept-Language": language.value };
 }
 
+/** How new the last answer was: no server then shows anything older. */
+let seen = "";
+
 async function send(url: string, init: RequestInit): Promise<Response> {
     try {
-        return await fetch(url, { ...init, cache: "no-store", credentials: "omit" });
+        const headers = { ...(init.headers as Record<string, string>), ...(seen && { "Tidings-Seen": seen }) };
+        const answer = await fetch(url, { ...init, headers, cache: "no-store", credentials: "omit" });
+        seen = answer.headers.get("Tidings-Seen") ?? seen;
+        return answer;
     } catch (error) {
         if (error instanceof DOMException && error.name === "AbortError") throw error;
         throw new Problem(0, "unreachable", "");
