@@ -78,6 +78,15 @@ static void read_all(struct redis *redis, struct batch *batch, int without, unsi
     }
 }
 
+/* Who was away believes for a moment that nothing has happened: it says so to whoever asks for the slots, or that the cluster is down. */
+static void await_as_replica(int node)
+{
+    int64_t end = wait_now_ms() + WAIT_SECONDS * 1000;
+    while (!strstr(cli(node, "INFO replication"), "master_link_status:up") ||
+           !strstr(cli(node, "CLUSTER INFO"), "cluster_state:ok"))
+        assert_true(wait_now_ms() < end);
+}
+
 static void a_master_dies_and_its_replica_takes_over(void **state)
 {
     (void)state;
@@ -95,7 +104,8 @@ static void a_master_dies_and_its_replica_takes_over(void **state)
     assert_int_equal(health.masters, MASTERS);
     assert_int_equal(health.away, 0);
     assert_true(health.failures > 0 && health.problem[0]);
-    control("start 0"); /* as a replica */
+    control("start 0");
+    await_as_replica(0);
     batch_release(&batch);
     redis_free(redis);
 }
@@ -122,6 +132,7 @@ static void a_node_that_stands_still_holds_up_nobody_for_long(void **state)
     unsigned round = write_until_all_is_well(redis, &batch, 1, 1, last_done); /* by its replica */
     control("resume 1");
     read_all(redis, &batch, 1, round, last_done);
+    await_as_replica(1);
     batch_release(&batch);
     redis_free(redis);
 }
