@@ -24,7 +24,7 @@ BUILD := build$(if $(SAN),-$(SAN))
 # The sanitizers need clang's interceptors to be the program's first library.
 OPTIONS := $(if $(SAN),-Db_sanitize=$(SAN) -Db_lundef=false)
 
-.PHONY: help setup tools everything build run cluster test lint fmt model cluster-tests moments crash powerloss faults fuzz soak clients bench bench-streams bench-cluster screenshots deb test-deb clean
+.PHONY: help setup tools everything build run cluster test lint fmt model cluster-tests moments crash powerloss faults fuzz soak clients bench bench-streams bench-cluster bench-kafka screenshots deb test-deb clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -128,6 +128,10 @@ bench-streams: everything
 ## make bench-cluster  the cluster engine against the same tables without batches, in six minutes; QUICK=1: under two
 bench-cluster: everything
 	@BUILD=$(BUILD) bench/cluster $(if $(QUICK),--quick) --out $(BUILD)/bench-cluster.json
+
+## make bench-kafka  events a second through the relay to Kafka, and catching up, in two minutes; QUICK=1: one
+bench-kafka: everything
+	@BUILD=$(BUILD) bench/kafka $(if $(QUICK),--quick) --out $(BUILD)/bench-kafka.json
 
 ## make screenshots  the README's pictures of the console, anew
 screenshots: everything

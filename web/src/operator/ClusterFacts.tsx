@@ -8,6 +8,21 @@ import { duration, seconds } from "./units";
 /** Who is so far behind makes people wait for what others did. */
 const LAG_MS = 1000;
 const QUEUE = 1000;
+const KAFKA_MS = 60_000;
+
+/** How far Kafka is behind, and why if it cannot be told. */
+function KafkaFacts({ kafka }: { kafka: NonNullable<ClusterStatus["kafka"]> }) {
+    return (
+        <>
+            <Fact
+                name="cluster.kafka"
+                value={kafka.trouble || seconds(kafka.oldest_ms_ago / 1000)}
+                bad={kafka.trouble !== "" || kafka.oldest_ms_ago > KAFKA_MS}
+            />
+            <Fact name="cluster.dead" value={number(kafka.dead)} bad={kafka.dead > 0} />
+        </>
+    );
+}
 
 function sum(numbers: number[]): number {
     return numbers.reduce((all, one) => all + one, 0);
@@ -56,6 +71,7 @@ export function ClusterFacts({ cluster }: { cluster: ClusterStatus }) {
                 <Fact name="cluster.lag" value={seconds(news.lag_ms / 1000)} bad={news.lag_ms > LAG_MS} />
                 <Fact name="cluster.lanes" value={number(sum(queues.lanes))} bad={sum(queues.lanes) > QUEUE} />
                 <Fact name="cluster.readers" value={number(queues.readers)} bad={queues.readers > QUEUE} />
+                {cluster.kafka && <KafkaFacts kafka={cluster.kafka} />}
             </dl>
             <Servers servers={servers} />
         </section>

@@ -32,6 +32,8 @@ export const operator = {
     "cluster.round_trip": "Round trip",
     "cluster.servers": "Servers running",
     "cluster.lag": "Streams behind by",
+    "cluster.kafka": "Kafka behind by",
+    "cluster.dead": "Kafka's dead letters",
     "cluster.lanes": "Changes waiting",
     "cluster.readers": "Answers waiting",
     "cluster.server": "Server",

@@ -34,6 +34,8 @@ export const operator: Record<keyof typeof en, string> = {
     "cluster.round_trip": "往返时间",
     "cluster.servers": "运行中的服务器",
     "cluster.lag": "流落后",
+    "cluster.kafka": "Kafka 落后",
+    "cluster.dead": "Kafka 死信",
     "cluster.lanes": "等待的变更",
     "cluster.readers": "等待的应答",
     "cluster.server": "服务器",
