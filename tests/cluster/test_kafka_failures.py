@@ -32,13 +32,16 @@ def test_a_relay_that_slept_is_fenced(make_servers):
     with topic.Load(other) as load:
         load.goes_on(5)
         relay.process.send_signal(signal.SIGSTOP)
+        before = len(topic.events_of(other))
         wait_until(lambda: topic.holder(other) not in (None, slot), "another has the lease")
         load.goes_on(5)
+        slept = len(topic.events_of(other)) - before
         relay.process.send_signal(signal.SIGCONT)
         load.goes_on(20)
         assert topic.holder(other) != slot
     topic.catch_up(other)
-    topic.check(other)
+    _, repeated = topic.check(other)
+    assert repeated < slept / 2, "it told what it had under way when it fell asleep, and nothing else"
 
 
 # ---- The broker fails ----------------------------------------------------------------------------------------------
@@ -49,6 +52,7 @@ def test_a_broker_that_is_away_is_told_when_it_is_back(make_servers, failing, me
     (server,) = make_servers(1, settings=topic.SETTINGS)
     with topic.Load(server) as load:
         load.goes_on(5)
+        wait_until(lambda: topic.kafka_of(server) and topic.told(server), "it is told")
         topic.control(failing)
         try:
             began, done = time.monotonic(), load.done

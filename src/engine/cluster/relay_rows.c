@@ -6,9 +6,7 @@
  */
 #include "engine/cluster/relay.h"
 
-enum { NO_SLOT = 255 };
-
-#define RELAY_LEASE_S "6"
+enum { NO_SLOT = 255, LEASE_S = RELAY_LEASE_MS / 1000 };
 
 static enum sql_outcome run(struct relay *relay, uint64_t *rows)
 {
@@ -39,9 +37,9 @@ enum sql_outcome relay_take(struct relay *relay, bool *ours)
     uint64_t rows = 0;
     buf_printf(&relay->desk.text,
                "UPDATE relay SET fence=fence+1, slot=%u, wanted_at=NOW(3), "
-               "held_until=NOW(3) + INTERVAL " RELAY_LEASE_S " SECOND "
+               "held_until=NOW(3) + INTERVAL %d SECOND "
                "WHERE id=1 AND (held_until < NOW(3) OR fence=%llu)",
-               atomic_load(&relay->cluster->slot), (unsigned long long)relay->fence);
+               atomic_load(&relay->cluster->slot), LEASE_S, (unsigned long long)relay->fence);
     enum sql_outcome outcome = run(relay, &rows);
     *ours = !outcome && rows;
     return outcome || !rows ? outcome : read_row(relay);
@@ -50,9 +48,10 @@ enum sql_outcome relay_take(struct relay *relay, bool *ours)
 enum sql_outcome relay_keep(struct relay *relay, bool *kept)
 {
     uint64_t rows = 0;
-    buf_literal(&relay->desk.text,
-                "UPDATE relay SET wanted_at=NOW(3), held_until=NOW(3) + INTERVAL " RELAY_LEASE_S
-                " SECOND, trouble=");
+    buf_printf(
+        &relay->desk.text,
+        "UPDATE relay SET wanted_at=NOW(3), held_until=NOW(3) + INTERVAL %d SECOND, trouble=",
+        LEASE_S);
     sql_put_text(&relay->desk.text,
                  (struct bytes){(const uint8_t *)relay->trouble, strlen(relay->trouble)});
     buf_printf(&relay->desk.text, " WHERE id=1 AND fence=%llu AND position=%llu",
