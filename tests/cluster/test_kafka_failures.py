@@ -65,6 +65,7 @@ def test_a_broker_that_is_away_is_told_when_it_is_back(make_servers, failing, me
     topic.catch_up(server, patience=90)
     topic.check(server)
     wait_until(lambda: topic.kafka_of(server)["waiting"] == 0, "nothing waits")
+    wait_until(lambda: not topic.kafka_of(server)["trouble"], "and nothing is wrong any more")
 
 
 def test_a_broker_that_is_away_from_the_beginning(make_servers):

@@ -147,10 +147,10 @@ static bool await(struct relay *relay, size_t first, size_t end)
             first++;
         if (first > before)
             relay->told_ms = wait_now_ms();
+        note(relay, kafka_trouble(relay->kafka));
         if (first == end || kafka_is_broken(relay->kafka))
             return true;
         kafka_poll(relay->kafka, POLL_MS);
-        note(relay, kafka_trouble(relay->kafka));
         if (!goes_on(relay) || is_in_vain(relay))
             return false;
     }

@@ -223,8 +223,10 @@ bool kafka_make_topic(struct kafka *kafka, const char *topic, unsigned partition
                       int64_t retention_ms, int timeout_ms)
 {
     char why[KAFKA_WHY_MAX], retention[24];
-    if (is_known(kafka, topic, timeout_ms / 2))
+    if (is_known(kafka, topic, timeout_ms / 2)) {
+        note(kafka, "");
         return true;
+    }
     rd_kafka_NewTopic_t *made = /* as many copies as the brokers have it */
         rd_kafka_NewTopic_new(topic, (int)partitions, -1, why, sizeof why);
     if (!made) {
@@ -237,6 +239,8 @@ bool kafka_make_topic(struct kafka *kafka, const char *topic, unsigned partition
     rd_kafka_NewTopic_destroy(made);
     rd_kafka_poll(kafka->producer,
                   0); /* what brokers said is better known than that they were silent */
+    if (there)
+        note(kafka, "");
     return there;
 }
 
