@@ -253,10 +253,10 @@ static void release(struct cluster *cluster)
     ticker_release(&cluster->caretaker.ticker);
     clock_release(&cluster->clock);
     copies_release(&cluster->copies);
+    kafka_relay_release(cluster);
     known_release(&cluster->known);
     memory_close(cluster);
     current_release(&cluster->memory.current);
-    kafka_relay_release(cluster);
     sql_close(cluster->pulse.sql);
     ticker_release(&cluster->pulse.ticker);
     pthread_mutex_destroy(&cluster->pulse.mutex);
