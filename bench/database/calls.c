@@ -139,6 +139,7 @@ static struct tidings *open_engine(const struct bench *bench)
     tidings_options_init(&options);
     options.engine = "cluster";
     options.mysql = bench->mysql;
+    options.redis = getenv("TIDINGS_TEST_REDIS");
     options.settings.follow_burst = options.settings.publish_burst = 1000000;
     options.settings.follow_refill_ms = options.settings.publish_refill_ms = 1;
     options.settings.queue_max = 1000000;
