@@ -77,6 +77,10 @@ model: everything
 cluster-tests: everything
 	@TIDINGS_TEST_ENGINE=cluster tests/support/with-mariadb tests/model/run $(BUILD)/tests/model_test "$(SEED)" $(OPS)
 	@TIDINGS_TEST_ENGINE=cluster tests/support/with-mariadb $(BUILD)/tests/concurrency_test --seconds 20 --processes 3
+	@TIDINGS_TEST_ENGINE=cluster TIDINGS_TEST_BOUNDED=1 tests/support/with-mariadb tests/support/with-redis \
+		$(BUILD)/tests/model_test --ops 5000
+	@TIDINGS_TEST_ENGINE=cluster tests/support/with-mariadb tests/support/with-redis \
+		$(BUILD)/tests/concurrency_test --seconds 20 --processes 3
 	@TIDINGS_TEST_ENGINE=cluster TIDINGS_BIN=$(BUILD)/tidings tests/support/with-mariadb tests/support/in-venv -m pytest \
 		tests/http/test_cluster_failures.py --long
 	@TIDINGS_TEST_ENGINE=cluster TIDINGS_BIN=$(BUILD)/tidings tests/support/with-mariadb tests/support/with-kafka \
