@@ -165,17 +165,29 @@ static const struct bytes none = {NULL, 0};
 
 /* ---- Reading -------------------------------------------------------------------------------- */
 
+static bool parse_number(const char **at, uint64_t *number)
+{
+    char *end;
+    if (**at != ' ' || (*at)[1] < '0' || (*at)[1] > '9')
+        return false;
+    *number = strtoull(*at + 1, &end, 10);
+    *at = end;
+    return true;
+}
+
 /* C run version position, of that run. */
 static bool parse(const struct redisReply *reply, const char *run_id, struct version *version)
 {
-    char run[RUN_MAX], text[VALUE_MAX + RUN_MAX];
-    if (reply->type != REDIS_REPLY_STRING || reply->len >= sizeof text || !run_id)
+    char text[VALUE_MAX + RUN_MAX];
+    size_t n = run_id ? strlen(run_id) : 0;
+    if (reply->type != REDIS_REPLY_STRING || (size_t)reply->len >= sizeof text || !n)
         return false;
-    memcpy(text, reply->str, reply->len);
+    memcpy(text, reply->str, (size_t)reply->len);
     text[reply->len] = '\0';
-    return sscanf(text, "C %63s %" SCNu64 " %" SCNu64, run, &version->version,
-                  &version->position) == 3 &&
-           !strcmp(run, run_id) && version->version;
+    const char *at = text + 2 + n;
+    return !strncmp(text, "C ", 2) && !strncmp(text + 2, run_id, n) &&
+           parse_number(&at, &version->version) && parse_number(&at, &version->position) && !*at &&
+           version->version;
 }
 
 static void want(struct versions *versions, uint64_t epoch, struct version *all, size_t n)
