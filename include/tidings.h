@@ -1273,10 +1273,13 @@ TIDINGS_API enum tidings_err tidings_cluster_dead(
     void (*tell)(void *ctx, const struct tidings_dead_letter *letter), void *ctx,
     const char **message);
 
+enum tidings_consumer { TIDINGS_CONSUMER_KAFKA = 1 };
+
 /* Kafka is told again of everything from that event on, or, with event_id 0, of all that happened since then. *first is the first
  * event, *positions how many positions will be gone through; 0: nothing was told since. Never skips anything. Options and message
  * as above. */
 TIDINGS_API enum tidings_err tidings_cluster_replay(const struct tidings_options *options,
+                                                    enum tidings_consumer consumer,
                                                     uint64_t event_id, int64_t since_ms,
                                                     uint64_t *first, uint64_t *positions,
                                                     const char **message);

@@ -289,8 +289,9 @@ static int run_replay(const struct cluster_args *args, const struct tidings_opti
     uint64_t first, positions;
     if (!args->since.event_id && !args->since.time_ms)
         return options_wrong(&command_cluster, "--since is missing");
-    enum tidings_err err = tidings_cluster_replay(how, args->since.event_id, args->since.time_ms,
-                                                  &first, &positions, &message);
+    enum tidings_err err =
+        tidings_cluster_replay(how, TIDINGS_CONSUMER_KAFKA, args->since.event_id,
+                               args->since.time_ms, &first, &positions, &message);
     if (err)
         return where_failed(how, err, message);
     if (positions)

@@ -109,7 +109,8 @@ enum tidings_err engine_cluster_dead(const struct tidings_options *options, bool
                                      void (*tell)(void *ctx,
                                                   const struct tidings_dead_letter *letter),
                                      void *ctx, const char **message);
-enum tidings_err engine_cluster_replay(const struct tidings_options *options, uint64_t event_id,
+enum tidings_err engine_cluster_replay(const struct tidings_options *options,
+                                       enum tidings_consumer consumer, uint64_t event_id,
                                        int64_t since_ms, uint64_t *first, uint64_t *positions,
                                        const char **message);
 

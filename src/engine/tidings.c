@@ -225,7 +225,8 @@ enum tidings_err tidings_cluster_dead(const struct tidings_options *options, boo
     return with_message(engine_cluster_dead(options, retry, tell, ctx, message), message);
 }
 
-enum tidings_err tidings_cluster_replay(const struct tidings_options *options, uint64_t event_id,
+enum tidings_err tidings_cluster_replay(const struct tidings_options *options,
+                                        enum tidings_consumer consumer, uint64_t event_id,
                                         int64_t since_ms, uint64_t *first, uint64_t *positions,
                                         const char **message)
 {
@@ -234,7 +235,8 @@ enum tidings_err tidings_cluster_replay(const struct tidings_options *options, u
     if (!names_database(options, message))
         return TIDINGS_INVALID;
     return with_message(
-        engine_cluster_replay(options, event_id, since_ms, first, positions, message), message);
+        engine_cluster_replay(options, consumer, event_id, since_ms, first, positions, message),
+        message);
 }
 
 /* The argument at fault, or NULL. */

@@ -276,7 +276,7 @@ static void stop(struct cluster *cluster)
     news_stop(cluster);
     caretaker_stop(cluster);
     ticker_stop(&cluster->pulse.ticker);
-    ticker_stop(&cluster->relay.ticker);
+    ticker_stop(&cluster->relay.consumer.ticker);
     for (unsigned i = 0; i < cluster->n_lanes; i++)
         queue_close(&cluster->lanes[i].queue);
     for (unsigned i = 0; i < cluster->n_lanes; i++)

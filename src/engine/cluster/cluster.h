@@ -11,8 +11,9 @@
  *     turns.c     telling of commits in their order
  *     news.c      what happens on other servers
  *     memory.c    what servers remember, so that they need not ask; versions.c: in Redis
- *     relay.c     what happened, for Kafka: relay_rows.c has its lease and its position
- *     replay.c    sending it back, and dead letters, for operators
+ *     consumer.c  going through events for all servers, by a lease: how far, and who
+ *     relay.c     what happened, for Kafka: relay_rows.c has the dead letters
+ *     replay.c    sending a consumer back, and dead letters, for operators
  *     kafka/      a producer
  *     server.c    the server's slot among others, and its clock
  *     caretaker.c staying among them, and sweeping
@@ -32,6 +33,7 @@
 #include <stdatomic.h>
 
 #include "engine/clock.h"
+#include "engine/cluster/consumer.h"
 #include "engine/cluster/kafka/kafka.h"
 #include "engine/cluster/memory.h"
 #include "engine/cluster/rows/desk.h"
@@ -102,21 +104,6 @@ struct reader {
     struct recollection memory;
 };
 
-/* A thread that does something again and again. */
-struct ticker {
-    pthread_t thread;
-    pthread_mutex_t mutex; /* guards `stopping` */
-    pthread_cond_t wanted;
-    bool runs, stopping;
-};
-
-void ticker_init(struct ticker *ticker);
-void ticker_release(struct ticker *ticker);
-bool ticker_start(struct ticker *ticker, void *(*main)(void *arg), void *arg);
-/* For the thread itself: until it is time to go on; false if it is time to stop. */
-bool ticker_wait(struct ticker *ticker, int ms);
-void ticker_stop(struct ticker *ticker);
-
 /* The last batch of a lane that was heard of. */
 struct heard {
     uint64_t fence, batch;
@@ -151,31 +138,20 @@ struct pulse {
     uint64_t known_us;    /* ... and when; it is replaced when it has been told */
 };
 
-enum { RELAY_PAGE = 4000, TOPIC_BYTES = 96 };
+enum { TOPIC_BYTES = 96 };
 
 /* Tells Kafka: see relay.c. */
 struct relay {
-    struct cluster *cluster;
-    struct ticker ticker;
-    struct desk desk;
+    struct consumer consumer;
     struct kafka_options options; /* its texts are the relay's */
     char topic[TOPIC_BYTES];
     unsigned partitions;
     struct kafka *kafka;
     bool has_topic;
-    bool late;         /* what is told now are dead letters */
-    bool held;         /* the lease is this server's, as far as it knows */
-    uint64_t fence;    /* with which it was taken */
-    uint64_t position; /* what is behind it has not been told */
-    int64_t renewed_ms, told_ms,
-        again_ms; /* when: the lease; a message; dead letters were looked for */
-    int64_t rest_until_ms;
-    char trouble[KAFKA_WHY_MAX];
-    size_t
-        n; /* events that are being told; what becomes of each; why it is a dead letter, or NULL */
-    struct tidings_event events[RELAY_PAGE];
-    enum kafka_fate fates[RELAY_PAGE];
-    const char *reasons[RELAY_PAGE];
+    bool late;                            /* what is told now are dead letters */
+    int64_t told_ms, again_ms;            /* when: a message; dead letters were looked for */
+    enum kafka_fate fates[CONSUMER_PAGE]; /* what becomes of each event that was read, ... */
+    const char *reasons[CONSUMER_PAGE];   /* ... and why it is a dead letter, or NULL */
 };
 
 struct cluster {

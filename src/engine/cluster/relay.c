@@ -21,18 +21,15 @@
 
 enum { EVERY_MS = 50, STANDBY_MS = 1000, POLL_MS = 50, TOPIC_MS = 3000, AGAIN_MS = 1000 };
 /* Without an acknowledgement for so long it is somebody else's turn, and for so long this server does not ask for it. */
-enum { SILENT_MS = 30000, REST_MS = 2 * RELAY_LEASE_MS };
+enum { SILENT_MS = 30000, REST_MS = 2 * CONSUMER_LEASE_MS };
 enum { MESSAGE_MAX = 1024, KEY_MAX = 32 };
+_Static_assert((int)CONSUMER_TROUBLE_BYTES >= (int)KAFKA_WHY_MAX,
+               "why a producer fails is told as it is");
 
 #define RETENTION_MS (INT64_C(14) * 24 * 60 * 60 * 1000)
 
 static const char cannot_be_read[] = "its row is damaged: there is no such type or reaction";
 static const char is_refused[] = "the brokers take no message of its size or form";
-
-static void note(struct relay *relay, const char *trouble)
-{
-    snprintf(relay->trouble, sizeof relay->trouble, "%s", trouble);
-}
 
 /* ---- The lease ------------------------------------------------------------------------------ */
 
@@ -44,66 +41,23 @@ static void drop(struct relay *relay)
     relay->has_topic = false;
 }
 
-static void lose(struct relay *relay)
-{
-    drop(relay);
-    relay->held = false;
-}
-
-/* The connection, or the transaction on it, is of no use; whether the lease still stands is found out on another. */
-static void fail(struct relay *relay)
-{
-    desk_disconnect(&relay->desk);
-    buf_clear(&relay->desk.text);
-    if (wait_now_ms() - relay->renewed_ms >= RELAY_LEASE_MS)
-        lose(relay);
-}
-
 static bool take(struct relay *relay)
 {
-    bool ours = false;
-    int64_t now_ms = wait_now_ms();
-    if (now_ms < relay->rest_until_ms)
-        return false;
-    if (relay_take(relay, &ours)) {
-        fail(relay);
-        return false;
-    }
-    relay->held = ours;
-    relay->renewed_ms = relay->told_ms = now_ms;
-    return ours;
-}
-
-/* Whether it may go on: the lease is renewed when that is due, and counts from before it was asked for. */
-static bool goes_on(struct relay *relay)
-{
-    bool kept = false;
-    int64_t now_ms = wait_now_ms();
-    if (!ticker_wait(&relay->ticker, 0))
-        return false;
-    if (now_ms - relay->renewed_ms < RELAY_RENEW_MS)
-        return true;
-    if (!desk_connect(relay->cluster, &relay->desk, now_ms + RELAY_LEASE_MS) ||
-        relay_keep(relay, &kept)) {
-        fail(relay);
-        return relay->held;
-    }
-    if (!kept)
-        lose(relay);
-    else
-        relay->renewed_ms = now_ms;
-    return kept;
+    drop(relay);
+    relay->told_ms = wait_now_ms();
+    return consumer_take(&relay->consumer);
 }
 
 /* Kafka may be silent for this server alone. */
 static bool is_in_vain(struct relay *relay)
 {
+    struct consumer *consumer = &relay->consumer;
     if (wait_now_ms() - relay->told_ms < SILENT_MS)
         return false;
-    if (relay->desk.sql)
-        relay_let_go(relay);
-    lose(relay);
-    relay->rest_until_ms = wait_now_ms() + REST_MS;
+    consumer_let_go(consumer);
+    consumer->held = false;
+    consumer->rest_until_ms = wait_now_ms() + REST_MS;
+    drop(relay);
     return true;
 }
 
@@ -122,7 +76,7 @@ static struct bytes key_of(const struct tidings_event *event, char key[KEY_MAX])
 static void put(struct relay *relay, size_t i)
 {
     char storage[MESSAGE_MAX], key[KEY_MAX];
-    const struct tidings_event *event = &relay->events[i];
+    const struct tidings_event *event = &relay->consumer.events[i];
     struct json_out out;
     struct buf text;
     relay->reasons[i] = event_is_sound(event) ? NULL : cannot_be_read;
@@ -147,11 +101,11 @@ static bool await(struct relay *relay, size_t first, size_t end)
             first++;
         if (first > before)
             relay->told_ms = wait_now_ms();
-        note(relay, kafka_trouble(relay->kafka));
+        consumer_note(&relay->consumer, kafka_trouble(relay->kafka));
         if (first == end || kafka_is_broken(relay->kafka))
             return true;
         kafka_poll(relay->kafka, POLL_MS);
-        if (!goes_on(relay) || is_in_vain(relay))
+        if (!consumer_goes_on(&relay->consumer) || is_in_vain(relay))
             return false;
     }
 }
@@ -162,12 +116,12 @@ static bool is_ready(struct relay *relay)
     if (relay->kafka && kafka_is_broken(relay->kafka))
         drop(relay);
     if (!relay->kafka)
-        relay->kafka = kafka_new(&relay->options, relay->trouble);
+        relay->kafka = kafka_new(&relay->options, relay->consumer.trouble);
     if (!relay->kafka || relay->has_topic)
         return relay->kafka != NULL;
     relay->has_topic =
         kafka_make_topic(relay->kafka, relay->topic, relay->partitions, RETENTION_MS, TOPIC_MS);
-    note(relay, kafka_trouble(relay->kafka));
+    consumer_note(&relay->consumer, kafka_trouble(relay->kafka));
     return relay->has_topic;
 }
 
@@ -175,7 +129,7 @@ static bool is_ready(struct relay *relay)
 static bool tell_one(struct relay *relay, size_t i)
 {
     do {
-        if (!goes_on(relay) || is_in_vain(relay))
+        if (!consumer_goes_on(&relay->consumer) || is_in_vain(relay))
             return false;
         if (!is_ready(relay))
             continue;
@@ -191,7 +145,7 @@ static bool tell_one(struct relay *relay, size_t i)
 /* Those that are not told yet. */
 static bool tell_singly(struct relay *relay)
 {
-    for (size_t i = 0; i < relay->n; i++)
+    for (size_t i = 0; i < relay->consumer.n; i++)
         if (relay->fates[i] != KAFKA_TOLD && !tell_one(relay, i))
             return false;
     return true;
@@ -201,28 +155,16 @@ static bool tell_singly(struct relay *relay)
 static bool tell(struct relay *relay)
 {
     bool whole = true;
-    for (size_t i = 0; i < relay->n; i++)
+    for (size_t i = 0; i < relay->consumer.n; i++)
         put(relay, i);
-    if (!await(relay, 0, relay->n))
+    if (!await(relay, 0, relay->consumer.n))
         return false;
-    for (size_t i = 0; i < relay->n && whole; i++)
+    for (size_t i = 0; i < relay->consumer.n && whole; i++)
         whole = relay->fates[i] == KAFKA_TOLD;
     return whole || tell_singly(relay);
 }
 
 /* ---- Pages ---------------------------------------------------------------------------------- */
-
-/* False: somebody has moved the position, or has the lease; or it cannot be written now. */
-static bool settle(struct relay *relay, enum sql_outcome (*write)(struct relay *relay, bool *moved))
-{
-    bool moved = false;
-    if (!desk_connect(relay->cluster, &relay->desk, wait_now_ms() + RELAY_LEASE_MS) ||
-        write(relay, &moved))
-        fail(relay);
-    else if (!moved)
-        lose(relay);
-    return moved;
-}
 
 static void tell_dead(struct relay *relay)
 {
@@ -231,42 +173,45 @@ static void tell_dead(struct relay *relay)
         return;
     relay->again_ms = now_ms;
     if (relay_read_again(relay)) {
-        fail(relay);
+        consumer_fail(&relay->consumer);
         return;
     }
-    for (size_t i = 0; i < relay->n; i++)
+    for (size_t i = 0; i < relay->consumer.n; i++)
         relay->fates[i] = KAFKA_FAILED;
     relay->late = true;
-    if (relay->n && tell_singly(relay))
-        settle(relay, relay_settle_again);
+    if (relay->consumer.n && tell_singly(relay))
+        consumer_settle(&relay->consumer, relay_settle_again);
     relay->late = false;
 }
 
 /* Whether there may be more. */
 static bool tell_page(struct relay *relay)
 {
-    if (!relay->held || !relay->desk.sql || relay_read(relay)) {
-        fail(relay);
+    struct consumer *consumer = &relay->consumer;
+    if (!consumer->held || !consumer->desk.sql || consumer_read(consumer)) {
+        consumer_fail(consumer);
         return false;
     }
-    if (!relay->n)
+    if (!consumer->n)
         relay->told_ms = wait_now_ms(); /* there is nothing that Kafka could acknowledge */
-    return relay->n && tell(relay) && settle(relay, relay_move) && relay->n == RELAY_PAGE;
+    return consumer->n && tell(relay) && consumer_settle(consumer, relay_move) &&
+           consumer->n == CONSUMER_PAGE;
 }
 
 /* How long to wait until the next look. */
 static int work(struct relay *relay)
 {
-    if (!desk_connect(relay->cluster, &relay->desk, wait_now_ms() + RELAY_LEASE_MS))
+    struct consumer *consumer = &relay->consumer;
+    if (!consumer_connect(consumer))
         return STANDBY_MS;
-    if (!relay->held && !take(relay))
+    if (!consumer->held && !take(relay))
         return STANDBY_MS;
-    if (!goes_on(relay) || !relay->desk.sql)
+    if (!consumer_goes_on(consumer) || !consumer->desk.sql)
         return 0;
     if (!is_ready(relay))
         return is_in_vain(relay) ? STANDBY_MS : EVERY_MS;
     tell_dead(relay);
-    return relay->held && tell_page(relay) ? 0 : EVERY_MS;
+    return consumer->held && tell_page(relay) ? 0 : EVERY_MS;
 }
 
 static void *relay_main(void *arg)
@@ -274,10 +219,9 @@ static void *relay_main(void *arg)
     struct relay *relay = arg;
     thread_name("relay");
     int pause_ms = 0;
-    while (ticker_wait(&relay->ticker, pause_ms))
+    while (ticker_wait(&relay->consumer.ticker, pause_ms))
         pause_ms = work(relay);
-    if (relay->held && relay->desk.sql)
-        relay_let_go(relay);
+    consumer_let_go(&relay->consumer);
     drop(relay);
     return NULL;
 }
@@ -292,7 +236,6 @@ static char *copy(const char *text)
 void kafka_relay_init(struct cluster *cluster, const struct tidings_options *options)
 {
     struct relay *relay = &cluster->relay;
-    relay->cluster = cluster;
     relay->partitions = (unsigned)cluster->settings.kafka_partitions;
     relay->options = (struct kafka_options){
         .brokers = copy(options->kafka),
@@ -302,8 +245,7 @@ void kafka_relay_init(struct cluster *cluster, const struct tidings_options *opt
         .ca_file = copy(options->kafka_ca_file),
         .tls = cluster->settings.kafka_tls,
     };
-    desk_init(cluster, &relay->desk, false);
-    ticker_init(&relay->ticker);
+    consumer_init(&relay->consumer, cluster, TIDINGS_CONSUMER_KAFKA, false);
 }
 
 void kafka_relay_release(struct cluster *cluster)
@@ -314,8 +256,7 @@ void kafka_relay_release(struct cluster *cluster)
     drop(relay);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free((void *)(uintptr_t)texts[i]);
-    desk_release(&relay->desk);
-    ticker_release(&relay->ticker);
+    consumer_release(&relay->consumer);
 }
 
 enum tidings_err kafka_relay_start(struct cluster *cluster, const char **message)
@@ -333,5 +274,6 @@ enum tidings_err kafka_relay_start(struct cluster *cluster, const char **message
     drop(relay);
     if (!cluster->settings.workers)
         return TIDINGS_OK;
-    return ticker_start(&relay->ticker, relay_main, relay) ? TIDINGS_OK : TIDINGS_NO_MEMORY;
+    return ticker_start(&relay->consumer.ticker, relay_main, relay) ? TIDINGS_OK
+                                                                    : TIDINGS_NO_MEMORY;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What operators do to the relay from outside: they look at dead letters, have them told again, and send it back. */
+/* What operators do from outside: they look at dead letters, have them told again, and send consumers back. */
 #include "engine/cluster/cluster.h"
 
 #include <stdio.h>
@@ -59,28 +59,31 @@ static enum sql_outcome one_number(struct sql *sql, struct buf *text, uint64_t *
     return outcome;
 }
 
-/* The first event that is told again, 0 if there is none; and how far the relay has come. */
-static enum sql_outcome find(struct sql *sql, struct buf *text, uint64_t event_id, int64_t since_ms,
-                             uint64_t *first, uint64_t *position)
+/* The first event that is told again, 0 if there is none; and how far the consumer has come. */
+static enum sql_outcome find(struct sql *sql, struct buf *text, enum tidings_consumer consumer,
+                             uint64_t event_id, int64_t since_ms, uint64_t *first,
+                             uint64_t *position)
 {
     buf_printf(text,
                "SELECT position FROM outbox_event WHERE position >= %llu AND happened_at >= %lld "
                "ORDER BY position LIMIT 1",
                (unsigned long long)event_id, (long long)since_ms);
     enum sql_outcome outcome = one_number(sql, text, first);
-    buf_literal(text, "SELECT position FROM relay WHERE id=1");
+    buf_printf(text, "SELECT position FROM relay WHERE id=%u", (unsigned)consumer);
     return outcome ? outcome : one_number(sql, text, position);
 }
 
-/* A relay that is under way finds the position changed when it wants to move it, and looks again. */
-static enum sql_outcome send_back(struct sql *sql, struct buf *text, uint64_t first)
+/* One that is under way finds the position changed when it wants to move it, and looks again. */
+static enum sql_outcome send_back(struct sql *sql, struct buf *text, enum tidings_consumer consumer,
+                                  uint64_t first)
 {
-    buf_printf(text, "UPDATE relay SET position=LEAST(position, %llu) WHERE id=1",
-               (unsigned long long)first - 1);
+    buf_printf(text, "UPDATE relay SET position=LEAST(position, %llu) WHERE id=%u",
+               (unsigned long long)first - 1, (unsigned)consumer);
     return sql_run(sql, text);
 }
 
-enum tidings_err engine_cluster_replay(const struct tidings_options *options, uint64_t event_id,
+enum tidings_err engine_cluster_replay(const struct tidings_options *options,
+                                       enum tidings_consumer consumer, uint64_t event_id,
                                        int64_t since_ms, uint64_t *first, uint64_t *positions,
                                        const char **message)
 {
@@ -92,9 +95,9 @@ enum tidings_err engine_cluster_replay(const struct tidings_options *options, ui
         return err;
     *first = *positions = 0;
     buf_init(&text, 1 << 10);
-    enum sql_outcome outcome = find(sql, &text, event_id, since_ms, first, &position);
+    enum sql_outcome outcome = find(sql, &text, consumer, event_id, since_ms, first, &position);
     if (!outcome && *first && *first <= position) {
-        outcome = send_back(sql, &text, *first);
+        outcome = send_back(sql, &text, consumer, *first);
         *positions = position - *first + 1;
     }
     err = cluster_refused(sql, outcome, message);
