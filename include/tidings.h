@@ -127,7 +127,7 @@ TIDINGS_API const char *tidings_err_text(enum tidings_err err);
     X(readers_max, 126, 1, 4096, "reads under way at the same moment at most")              \
     X(recent_mb, 128, 0, 1048576, "MiB for the pairs of users who were here lately")        \
     X(heads_mb, 1024, 1, 1048576, "MiB for authors' lists of posts (cluster)")              \
-    X(workers, 1, 0, 1, "1: tells Kafka, while no other server does (cluster)")             \
+    X(workers, 1, 0, 1, "1: tells Kafka and keeps keys, while no other does (cluster)")     \
     X(kafka_tls, 0, 0, 1, "1: TLS to Kafka's brokers, which are verified")                  \
     X(kafka_partitions, 1, 1, 1000, "partitions of the topic, if it has to be made")        \
     X(map_mb, 262144, 16, 67108864, "largest size of the data file in MiB (address space)") \
@@ -1195,9 +1195,9 @@ struct tidings_cluster_server {
     bool is_this;        /* the one that was asked */
 };
 
-/* What Kafka is told: docs/EVENTS.md. */
+/* Who goes through all events: to tell Kafka (docs/EVENTS.md), or to keep keys in Redis for others (docs/FORMAT.md). */
 struct tidings_cluster_relay {
-    bool wanted;       /* a server was there to tell it within the last day */
+    bool wanted;       /* a server was there to do so within the last day */
     bool held;         /* one is there now: */
     unsigned slot;     /* which */
     uint64_t position; /* of the last event that was told */
@@ -1205,8 +1205,9 @@ struct tidings_cluster_relay {
     uint64_t waiting;  /* positions behind it, if an event is among them: events, and some posts */
     int64_t oldest_ms_ago; /* when the oldest event that waits happened; 0: none waits */
     uint64_t dead;         /* letters: events that could not be told */
-    uint64_t missed;       /* events that were removed for their age before Kafka could be told */
-    char trouble[256];     /* why it cannot tell; "": nothing is wrong */
+    uint64_t
+        missed; /* events that were removed for their age before Kafka could be told; both of Kafka alone */
+    char trouble[256]; /* why it cannot tell; "": nothing is wrong */
 };
 
 /* An event that no broker took. */
@@ -1227,7 +1228,7 @@ struct tidings_cluster {
     size_t n_servers;
     struct tidings_cluster_server servers[TIDINGS_CLUSTER_SERVERS_MAX];
     uint64_t position; /* of the newest event or post */
-    struct tidings_cluster_relay relay;
+    struct tidings_cluster_relay relay, copies;
     /* What follows is of the server that was asked. */
     bool
         complete; /* other servers know that it is there; until then it may not hear of all they do */
@@ -1243,6 +1244,8 @@ struct tidings_cluster {
         uint64_t recalled, looked_up; /* badges: from it, and from the database */
         unsigned masters,
             away; /* of the Redis Cluster, and how many of them did not answer lately */
+        uint64_t filled, renewed; /* keys for others */
+        uint64_t dropped;         /* questions that too many others were before to fill keys by */
     } redis;
 };
 
@@ -1273,7 +1276,7 @@ TIDINGS_API enum tidings_err tidings_cluster_dead(
     void (*tell)(void *ctx, const struct tidings_dead_letter *letter), void *ctx,
     const char **message);
 
-enum tidings_consumer { TIDINGS_CONSUMER_KAFKA = 1 };
+enum tidings_consumer { TIDINGS_CONSUMER_KAFKA = 1, TIDINGS_CONSUMER_COPIES };
 
 /* Kafka is told again of everything from that event on, or, with event_id 0, of all that happened since then. *first is the first
  * event, *positions how many positions will be gone through; 0: nothing was told since. Never skips anything. Options and message

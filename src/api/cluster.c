@@ -61,15 +61,10 @@ static void put_news(struct json_out *out, const struct tidings_cluster *cluster
     json_out_end(out);
 }
 
-static void put_relay(struct json_out *out, const struct tidings_cluster_relay *relay)
+static void put_relay(struct json_out *out, const char *by,
+                      const struct tidings_cluster_relay *relay)
 {
-    json_out_key(out, "kafka");
-    if (!relay->wanted) {
-        json_out_null(out);
-        return;
-    }
-    json_out_object(out);
-    json_out_key(out, "relayed_by");
+    json_out_key(out, by);
     if (relay->held)
         json_out_u64(out, relay->slot);
     else
@@ -78,12 +73,42 @@ static void put_relay(struct json_out *out, const struct tidings_cluster_relay *
     put_u64(out, "told", relay->told);
     put_u64(out, "waiting", relay->waiting);
     put_i64(out, "oldest_ms_ago", relay->oldest_ms_ago);
-    put_u64(out, "dead", relay->dead);
-    put_u64(out, "missed", relay->missed);
     json_out_key(out, "trouble");
     json_out_text(out, relay->trouble);
+}
+
+static void put_kafka(struct json_out *out, const struct tidings_cluster_relay *relay)
+{
+    json_out_key(out, "kafka");
+    if (!relay->wanted) {
+        json_out_null(out);
+        return;
+    }
+    json_out_object(out);
+    put_relay(out, "relayed_by", relay);
+    put_u64(out, "dead", relay->dead);
+    put_u64(out, "missed", relay->missed);
     json_out_end(out);
 }
+
+static void put_copies(struct json_out *out, const struct tidings_cluster *cluster)
+{
+    json_out_key(out, "copies");
+    if (!cluster->copies.wanted) {
+        json_out_null(out);
+        return;
+    }
+    json_out_object(out);
+    put_relay(out, "kept_by", &cluster->copies);
+    json_out_end(out);
+}
+
+void put_consumers(struct json_out *out, const struct tidings_cluster *cluster)
+{
+    put_kafka(out, &cluster->relay);
+    put_copies(out, cluster);
+}
+
 
 static void put_queues(struct json_out *out, const struct tidings_cluster *cluster)
 {
@@ -112,6 +137,9 @@ static void put_redis(struct json_out *out, const struct tidings_cluster *cluste
     put_u64(out, "looked_up", cluster->redis.looked_up);
     put_u64(out, "masters", cluster->redis.masters);
     put_u64(out, "away", cluster->redis.away);
+    put_u64(out, "filled", cluster->redis.filled);
+    put_u64(out, "renewed", cluster->redis.renewed);
+    put_u64(out, "dropped", cluster->redis.dropped);
     json_out_end(out);
 }
 
@@ -132,7 +160,7 @@ void put_cluster(struct json_out *out, struct tidings *tidings)
     put_news(out, &cluster);
     put_queues(out, &cluster);
     put_redis(out, &cluster);
-    put_relay(out, &cluster.relay);
+    put_consumers(out, &cluster);
     json_out_end(out);
 }
 
@@ -176,6 +204,14 @@ static void print_redis(struct buf *to, const struct tidings_cluster *cluster)
     metrics_single(to, "cluster_badges_looked_up_total", "counter",
                    "Badges that might have been, and had to be looked up.",
                    cluster->redis.looked_up);
+    metrics_single(to, "cluster_copies_filled_total", "counter",
+                   "Keys for others that this server has filled.", cluster->redis.filled);
+    metrics_single(to, "cluster_copies_renewed_total", "counter",
+                   "Counts in keys for others that this server has renewed.",
+                   cluster->redis.renewed);
+    metrics_single(to, "cluster_copies_dropped_total", "counter",
+                   "Questions by which no key was filled, since too many others waited.",
+                   cluster->redis.dropped);
 }
 
 static void print_relay(struct buf *to, const struct tidings_cluster_relay *relay)
@@ -197,6 +233,21 @@ static void print_relay(struct buf *to, const struct tidings_cluster_relay *rela
                    relay->dead);
     metrics_single(to, "cluster_kafka_missed_total", "counter",
                    "Events that were removed before Kafka could be told.", relay->missed);
+}
+
+static void print_copies(struct buf *to, const struct tidings_cluster *cluster)
+{
+    const struct tidings_cluster_relay *copies = &cluster->copies;
+    metrics_single(to, "cluster_copies_keepers", "gauge", "1: a server keeps keys for others.",
+                   copies->held);
+    metrics_single(to, "cluster_copies_trouble", "gauge", "1: they cannot be kept.",
+                   *copies->trouble != '\0');
+    metrics_single(to, "cluster_copies_position", "gauge", "Event up to which they were renewed.",
+                   copies->position);
+    metrics_single(to, "cluster_copies_waiting", "gauge",
+                   "Positions by which they have not been renewed.", copies->waiting);
+    print_seconds(to, "cluster_copies_oldest_seconds", "Age of the oldest event that waits.",
+                  (double)copies->oldest_ms_ago / 1e3);
 }
 
 void cluster_metrics(struct tidings *tidings, struct buf *to)
@@ -221,4 +272,5 @@ void cluster_metrics(struct tidings *tidings, struct buf *to)
     print_queues(to, &cluster);
     print_redis(to, &cluster);
     print_relay(to, &cluster.relay);
+    print_copies(to, &cluster);
 }

@@ -10,6 +10,9 @@
 /* Members of the status. */
 void put_cluster(struct json_out *out, struct tidings *tidings);
 
+/* Of those, who goes through events, as the command tells it, too. */
+void put_consumers(struct json_out *out, const struct tidings_cluster *cluster);
+
 /* Whether what holds the data can be used. */
 bool cluster_is_usable(struct tidings *tidings);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/cluster.h"
 #include "base/buf.h"
 #include "base/json_out.h"
 #include "cli/where.h"
@@ -89,6 +90,22 @@ static void print_relay(const struct tidings_cluster_relay *relay)
         printf("           %s\n", relay->trouble);
 }
 
+static void print_copies(const struct tidings_cluster *status)
+{
+    const struct tidings_cluster_relay *copies = &status->copies;
+    if (!copies->wanted)
+        return;
+    printf("copies     kept up to %" PRIu64, copies->position);
+    if (copies->held)
+        printf(" by server %u", copies->slot);
+    printf("; %" PRIu64 " wait, the oldest for %.1f s\n", copies->waiting,
+           (double)copies->oldest_ms_ago / 1000);
+    if (!copies->held)
+        puts("           nobody keeps them now");
+    if (*copies->trouble)
+        printf("           %s\n", copies->trouble);
+}
+
 static void print_status(const struct tidings_cluster *status)
 {
     printf("mysql      %s, answered in %.1f ms\n", status->version,
@@ -103,36 +120,13 @@ static void print_status(const struct tidings_cluster *status)
     if (!status->n_servers)
         puts("no server uses it");
     print_relay(&status->relay);
+    print_copies(status);
 }
 
 static void put_u64(struct json_out *out, const char *key, uint64_t value)
 {
     json_out_key(out, key);
     json_out_u64(out, value);
-}
-
-static void put_relay(struct json_out *out, const struct tidings_cluster_relay *relay)
-{
-    json_out_key(out, "kafka");
-    if (!relay->wanted) {
-        json_out_null(out);
-        return;
-    }
-    json_out_object(out);
-    json_out_key(out, "relayed_by");
-    if (relay->held)
-        json_out_u64(out, relay->slot);
-    else
-        json_out_null(out);
-    put_u64(out, "position", relay->position);
-    put_u64(out, "told", relay->told);
-    put_u64(out, "waiting", relay->waiting);
-    put_u64(out, "oldest_ms_ago", (uint64_t)relay->oldest_ms_ago);
-    put_u64(out, "dead", relay->dead);
-    put_u64(out, "missed", relay->missed);
-    json_out_key(out, "trouble");
-    json_out_text(out, relay->trouble);
-    json_out_end(out);
 }
 
 static void put_status(struct json_out *out, const struct tidings_cluster *status)
@@ -157,7 +151,7 @@ static void put_status(struct json_out *out, const struct tidings_cluster *statu
         json_out_end(out);
     }
     json_out_end(out);
-    put_relay(out, &status->relay);
+    put_consumers(out, status);
     json_out_end(out);
 }
 

@@ -34,12 +34,12 @@ def events_of(server):
 
 
 def told(server):
-    return int(database.run("SELECT position FROM relay", database.name_of(server))[0])
+    return int(database.run("SELECT position FROM relay WHERE id=1", database.name_of(server))[0])
 
 
 def holder(server):
     """The slot of who has the lease, or None."""
-    rows = database.run("SELECT slot FROM relay WHERE held_until > NOW(3)", database.name_of(server))
+    rows = database.run("SELECT slot FROM relay WHERE id=1 AND held_until > NOW(3)", database.name_of(server))
     return int(rows[0]) if rows else None
 
 

@@ -254,6 +254,7 @@ static void release(struct cluster *cluster)
     clock_release(&cluster->clock);
     copies_release(&cluster->copies);
     kafka_relay_release(cluster);
+    copier_release(cluster);
     known_release(&cluster->known);
     memory_close(cluster);
     current_release(&cluster->memory.current);
@@ -277,6 +278,7 @@ static void stop(struct cluster *cluster)
     caretaker_stop(cluster);
     ticker_stop(&cluster->pulse.ticker);
     ticker_stop(&cluster->relay.consumer.ticker);
+    ticker_stop(&cluster->copier.consumer.ticker);
     for (unsigned i = 0; i < cluster->n_lanes; i++)
         queue_close(&cluster->lanes[i].queue);
     for (unsigned i = 0; i < cluster->n_lanes; i++)
@@ -397,6 +399,7 @@ static struct cluster *make(const struct tidings_options *options)
     desk_init(cluster, &cluster->caretaker.desk, false);
     ticker_init(&cluster->caretaker.ticker);
     kafka_relay_init(cluster, options);
+    copier_init(cluster);
     cluster->password = strdup(options->mysql_password ? options->mysql_password : "");
     if (cluster->password)
         return cluster;
@@ -429,6 +432,8 @@ enum tidings_err engine_cluster_open(const struct tidings_options *options, stru
         err = pulse_start(cluster);
     if (!err)
         err = kafka_relay_start(cluster, message);
+    if (!err)
+        err = copier_start(cluster);
     if (err) {
         stop(cluster);
         release(cluster);

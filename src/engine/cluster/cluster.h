@@ -13,6 +13,7 @@
  *     memory.c    what servers remember, so that they need not ask; versions.c: in Redis
  *     consumer.c  going through events for all servers, by a lease: how far, and who
  *     relay.c     what happened, for Kafka: relay_rows.c has the dead letters
+ *     copier.c    keys in Redis that others read: mirror.c has these, mirror_rows.c what is in them
  *     replay.c    sending a consumer back, and dead letters, for operators
  *     kafka/      a producer
  *     server.c    the server's slot among others, and its clock
@@ -33,7 +34,7 @@
 #include <stdatomic.h>
 
 #include "engine/clock.h"
-#include "engine/cluster/consumer.h"
+#include "engine/cluster/copier.h"
 #include "engine/cluster/kafka/kafka.h"
 #include "engine/cluster/memory.h"
 #include "engine/cluster/rows/desk.h"
@@ -185,6 +186,7 @@ struct cluster {
     struct caretaker caretaker;
     struct pulse pulse;
     struct relay relay;
+    struct copier copier;
     pthread_mutex_t tell; /* one at a time; guards turns, and those of the lanes */
     pthread_cond_t told;
     uint64_t turns; /* that were begun */

@@ -443,6 +443,7 @@ static size_t drop_late(struct tidings_call **calls, size_t n)
 static void hand_over(struct lane *lane, struct tidings_call **calls, size_t n)
 {
     bool closed;
+    copier_note(lane->cluster, calls, n);
     for (size_t i = 0; i < n; i++)
         if (calls[i]->err) {
             calls[i]->done(calls[i]);

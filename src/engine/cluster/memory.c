@@ -42,6 +42,8 @@ enum tidings_err memory_open(struct cluster *cluster, const struct tidings_optio
         fine = open_one(cluster, &redis, &cluster->lanes[i].memory.versions, message);
     for (unsigned i = 0; fine && i < READERS; i++)
         fine = open_one(cluster, &redis, &cluster->readers[i].memory.versions, message);
+    if (fine)
+        fine = (cluster->copier.mirror = mirror_open(&redis, message)) != NULL;
     memory->wanted = fine;
     memory->exact = options->exact;
     return fine ? TIDINGS_OK : TIDINGS_INVALID;

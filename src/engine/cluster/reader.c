@@ -127,6 +127,7 @@ static void run_batch(struct reader *reader, struct tidings_call **calls, size_t
             return;
         outcome = try_batch(reader, calls, n, said);
     }
+    copier_note(reader->cluster, calls, n);
     for (size_t i = 0; i < n; i++) {
         if (outcome)
             calls[i]->err = err_of(calls[i], outcome);

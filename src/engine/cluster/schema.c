@@ -166,6 +166,12 @@ static const struct step steps[] = {
      ", target_id " ID ", author_id " ID ", delta BIGINT NOT NULL, post_id " ID
      ", reaction TINYINT UNSIGNED NOT NULL, again TINYINT UNSIGNED NOT NULL, noted_at DATETIME(3) "
      "NOT NULL, reason VARCHAR(255) NOT NULL, PRIMARY KEY (position)" END},
+    {"keys in Redis for others to read",
+     "INSERT INTO relay SELECT 2, 0, position, 0, 0, 0, '1970-01-01', '1970-01-01', '' FROM "
+     "news_position WHERE news_position.id = 1 ON DUPLICATE KEY UPDATE relay.id = relay.id;"
+     "CREATE TABLE IF NOT EXISTS rebuild (id TINYINT UNSIGNED NOT NULL, wanted " ID ", done " ID
+     ", looked_at " ID ", removed " ID ", PRIMARY KEY (id)" END ";"
+     "INSERT INTO rebuild VALUES (1, 0, 0, 0, 0) ON DUPLICATE KEY UPDATE id = id"},
 };
 enum { STEPS = sizeof steps / sizeof *steps };
 

@@ -21,11 +21,10 @@ static const char question[] =
     "SELECT position FROM news_position WHERE id=1;"
     "SELECT slot, TIMESTAMPDIFF(MICROSECOND, seen_at, NOW(3)) DIV 1000 FROM server "
     "WHERE seen_at > '1971-01-01' ORDER BY slot LIMIT 16;"
-    "SELECT position, told, missed, slot, held_until > NOW(3), wanted_at > NOW(3) - INTERVAL 1 "
-    "DAY, "
-    "(SELECT COUNT(*) FROM dead_letter), trouble FROM relay WHERE id=1;"
-    "SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED) - happened_at FROM outbox_event "
-    "WHERE position > (SELECT position FROM relay WHERE id=1) ORDER BY position LIMIT 1";
+    "SELECT id, position, told, missed, slot, held_until > NOW(3), wanted_at > NOW(3) - INTERVAL 1 "
+    "DAY, (SELECT COUNT(*) FROM dead_letter WHERE relay.id=1), trouble, "
+    "(SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED) - happened_at FROM outbox_event e "
+    "WHERE e.position > relay.position ORDER BY e.position LIMIT 1) FROM relay";
 
 static void take_text(struct sql *sql, unsigned field, char *to, size_t size)
 {
@@ -62,26 +61,24 @@ static void take_server(struct sql *sql, struct tidings_cluster *status)
     };
 }
 
+/* And of the first event that waits, if one does. */
 static void take_relay(struct sql *sql, struct tidings_cluster *status)
 {
-    struct tidings_cluster_relay *relay = &status->relay;
+    bool of_kafka = sql_u64(sql, 0) == TIDINGS_CONSUMER_KAFKA;
+    struct tidings_cluster_relay *relay = of_kafka ? &status->relay : &status->copies;
     *relay = (struct tidings_cluster_relay){
-        .position = sql_u64(sql, 0),
-        .told = sql_u64(sql, 1),
-        .missed = sql_u64(sql, 2),
-        .slot = (unsigned)sql_u64(sql, 3),
-        .held = sql_u64(sql, 4),
-        .wanted = sql_u64(sql, 5),
-        .dead = sql_u64(sql, 6),
+        .position = sql_u64(sql, 1),
+        .told = sql_u64(sql, 2),
+        .missed = sql_u64(sql, 3),
+        .slot = (unsigned)sql_u64(sql, 4),
+        .held = sql_u64(sql, 5),
+        .wanted = sql_u64(sql, 6),
+        .dead = sql_u64(sql, 7),
     };
-    take_text(sql, 7, relay->trouble, sizeof relay->trouble);
-}
-
-/* Of the first event that waits, if one does. */
-static void take_waiting(struct sql *sql, struct tidings_cluster *status)
-{
-    struct tidings_cluster_relay *relay = &status->relay;
-    int64_t ago_ms = sql_i64(sql, 0);
+    take_text(sql, 8, relay->trouble, sizeof relay->trouble);
+    if (sql_is_null(sql, 9))
+        return;
+    int64_t ago_ms = sql_i64(sql, 9);
     relay->waiting = status->position > relay->position ? status->position - relay->position : 1;
     relay->oldest_ms_ago = ago_ms > 0 ? ago_ms : 0;
 }
@@ -90,7 +87,7 @@ static void take_waiting(struct sql *sql, struct tidings_cluster *status)
 static enum sql_outcome ask(struct sql *sql, struct tidings_cluster *status)
 {
     static void (*const takes[])(struct sql *, struct tidings_cluster *) = {
-        take_version, take_tables, take_position, take_server, take_relay, take_waiting};
+        take_version, take_tables, take_position, take_server, take_relay};
     struct buf text;
     bool more = true;
     *status = (struct tidings_cluster){.reachable = true};
@@ -186,6 +183,7 @@ enum tidings_err cluster_status(struct engine *engine, struct tidings_cluster *s
         status->lanes_waiting[i] = waiting_in(&cluster->lanes[i].queue);
     status->reads_waiting = waiting_in(&cluster->reads);
     memory_status(cluster, status);
+    copier_status(cluster, status);
     return TIDINGS_OK;
 }
 
