@@ -1229,6 +1229,11 @@ struct tidings_cluster {
     struct tidings_cluster_server servers[TIDINGS_CLUSTER_SERVERS_MAX];
     uint64_t position; /* of the newest event or post */
     struct tidings_cluster_relay relay, copies;
+    struct tidings_cluster_rebuild {
+        bool under_way;              /* keys in Redis are made anew, or are to be */
+        uint64_t asked, done;        /* how often */
+        uint64_t looked_at, removed; /* keys, the last time */
+    } rebuild;
     /* What follows is of the server that was asked. */
     bool
         complete; /* other servers know that it is there; until then it may not hear of all they do */
@@ -1278,14 +1283,19 @@ TIDINGS_API enum tidings_err tidings_cluster_dead(
 
 enum tidings_consumer { TIDINGS_CONSUMER_KAFKA = 1, TIDINGS_CONSUMER_COPIES };
 
-/* Kafka is told again of everything from that event on, or, with event_id 0, of all that happened since then. *first is the first
- * event, *positions how many positions will be gone through; 0: nothing was told since. Never skips anything. Options and message
+/* Kafka is told again of everything from that event on, or, with event_id 0, of all that happened since then; or keys in Redis are
+ * renewed by it. *first is the first event, *positions how many positions will be gone through; 0: nothing was told since. Never skips anything. Options and message
  * as above. */
 TIDINGS_API enum tidings_err tidings_cluster_replay(const struct tidings_options *options,
                                                     enum tidings_consumer consumer,
                                                     uint64_t event_id, int64_t since_ms,
                                                     uint64_t *first, uint64_t *positions,
                                                     const char **message);
+
+/* Everything that servers remember in Redis is forgotten, and the keys for others are removed and made anew, by the server that keeps
+ * them: *wish is which time that is, for `rebuild.done` of tidings_cluster_look. Options and message as above. */
+TIDINGS_API enum tidings_err tidings_cluster_rebuild(const struct tidings_options *options,
+                                                     uint64_t *wish, const char **message);
 
 enum { TIDINGS_VERIFY_KINDS_MAX = 16 };
 

@@ -100,6 +100,12 @@ static void put_copies(struct json_out *out, const struct tidings_cluster *clust
     }
     json_out_object(out);
     put_relay(out, "kept_by", &cluster->copies);
+    json_out_key(out, "rebuild");
+    json_out_object(out);
+    put_bool(out, "under_way", cluster->rebuild.under_way);
+    put_u64(out, "looked_at", cluster->rebuild.looked_at);
+    put_u64(out, "removed", cluster->rebuild.removed);
+    json_out_end(out);
     json_out_end(out);
 }
 
@@ -248,6 +254,8 @@ static void print_copies(struct buf *to, const struct tidings_cluster *cluster)
                    "Positions by which they have not been renewed.", copies->waiting);
     print_seconds(to, "cluster_copies_oldest_seconds", "Age of the oldest event that waits.",
                   (double)copies->oldest_ms_ago / 1e3);
+    metrics_single(to, "cluster_copies_rebuilds", "gauge", "1: they are being made anew.",
+                   cluster->rebuild.under_way);
 }
 
 void cluster_metrics(struct tidings *tidings, struct buf *to)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "api/cluster.h"
 #include "base/buf.h"
@@ -48,11 +49,11 @@ static const struct cli_option options[] = {
 
 static const struct cli_operand operands[] = {
     {"ACTION", .at = offsetof(struct cluster_args, action),
-     .words = "init|status|reconcile|show|dead|replay"},
+     .words = "init|status|reconcile|rebuild|show|dead|replay"},
     {"SUBJECT", .at = offsetof(struct cluster_args, subject), .words = "user|author|post",
      .behind = "show"},
     {"ID", .at = offsetof(struct cluster_args, id), .behind = "user|author|post"},
-    {"CONSUMER", .at = offsetof(struct cluster_args, consumer), .words = "kafka",
+    {"CONSUMER", .at = offsetof(struct cluster_args, consumer), .words = "kafka|copies",
      .behind = "replay"},
 };
 
@@ -104,6 +105,9 @@ static void print_copies(const struct tidings_cluster *status)
         puts("           nobody keeps them now");
     if (*copies->trouble)
         printf("           %s\n", copies->trouble);
+    if (status->rebuild.under_way)
+        printf("           made anew: %" PRIu64 " keys looked at, %" PRIu64 " removed\n",
+               status->rebuild.looked_at, status->rebuild.removed);
 }
 
 static void print_status(const struct tidings_cluster *status)
@@ -281,20 +285,62 @@ static int run_replay(const struct cluster_args *args, const struct tidings_opti
 {
     const char *message;
     uint64_t first, positions;
+    bool kafka = !strcmp(args->consumer, "kafka");
     if (!args->since.event_id && !args->since.time_ms)
         return options_wrong(&command_cluster, "--since is missing");
-    enum tidings_err err =
-        tidings_cluster_replay(how, TIDINGS_CONSUMER_KAFKA, args->since.event_id,
-                               args->since.time_ms, &first, &positions, &message);
+    enum tidings_err err = tidings_cluster_replay(
+        how, kafka ? TIDINGS_CONSUMER_KAFKA : TIDINGS_CONSUMER_COPIES, args->since.event_id,
+        args->since.time_ms, &first, &positions, &message);
     if (err)
         return where_failed(how, err, message);
-    if (positions)
-        printf("Kafka is told again from event %" PRIu64 " on: %" PRIu64
-               " positions; `tidings cluster status` tells how far that is\n",
-               first, positions);
-    else
-        puts("Kafka has not been told of anything since then");
+    if (!positions) {
+        printf("%s since then\n",
+               kafka ? "Kafka has not been told of anything" : "No keys were renewed");
+        return EXIT_FINE;
+    }
+    printf("%s again from event %" PRIu64 " on: %" PRIu64
+           " positions; `tidings cluster status` tells how far that is\n",
+           kafka ? "Kafka is told" : "Keys are renewed", first, positions);
     return EXIT_FINE;
+}
+
+/* ---- rebuild -------------------------------------------------------------------------------- */
+
+/* Without a server that keeps keys, for so long, nobody will do it soon. */
+enum { LOOK_MS = 250, NOBODY_LOOKS = 30 };
+
+static int print_progress(const struct tidings_cluster *status)
+{
+    printf("%" PRIu64 " keys looked at, %" PRIu64 " of ours removed\n", status->rebuild.looked_at,
+           status->rebuild.removed);
+    fflush(stdout);
+    return EXIT_FINE;
+}
+
+static int run_rebuild(const struct cluster_args *args, const struct tidings_options *how)
+{
+    struct tidings_cluster status;
+    const char *message;
+    uint64_t wish, shown = 0;
+    (void)args;
+    enum tidings_err err = tidings_cluster_rebuild(how, &wish, &message);
+    for (int alone = 0; !err; alone = status.copies.held ? 0 : alone + 1) {
+        err = tidings_cluster_look(how, &status, &message);
+        if (err)
+            break;
+        if (status.rebuild.done >= wish)
+            return print_progress(&status);
+        if (alone == NOBODY_LOOKS) {
+            fputs("tidings: no server with --redis runs: the next one that does makes all anew\n",
+                  stderr);
+            return EXIT_FOUND;
+        }
+        if (status.rebuild.looked_at > shown)
+            print_progress(&status);
+        shown = status.rebuild.looked_at;
+        nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000000L}, NULL);
+    }
+    return where_failed(how, err, message);
 }
 
 /* --------------------------------------------------------------------------------------------- */
@@ -302,8 +348,9 @@ static int run_replay(const struct cluster_args *args, const struct tidings_opti
 static const struct {
     const char *name;
     int (*run)(const struct cluster_args *args, const struct tidings_options *how);
-} actions[] = {{"init", run_init}, {"status", run_status}, {"reconcile", run_reconcile},
-               {"show", run_show}, {"dead", run_dead},     {"replay", run_replay}};
+} actions[] = {{"init", run_init},       {"status", run_status}, {"reconcile", run_reconcile},
+               {"rebuild", run_rebuild}, {"show", run_show},     {"dead", run_dead},
+               {"replay", run_replay}};
 
 static int run(int argc, char **argv)
 {
@@ -329,9 +376,11 @@ static int run(int argc, char **argv)
 const struct cli_command command_cluster = {
     .name = "cluster",
     .summary = "make the tables of the cluster engine, look at them, or recount them",
-    .usage = "init --mysql URL\nstatus --mysql URL [--json]\nreconcile --mysql URL [--check]\nshow "
+    .usage = "init --mysql URL\nstatus --mysql URL [--json]\nreconcile --mysql URL [--check]\n"
+             "rebuild --mysql URL\nshow "
              "user|author|post ID --mysql URL\n"
-             "dead --mysql URL [--retry] [--json]\nreplay kafka --since TIME|EVENT_ID --mysql URL",
+             "dead --mysql URL [--retry] [--json]\nreplay kafka|copies --since "
+             "TIME|EVENT_ID --mysql URL",
     .about =
         "init makes the tables of the cluster engine in a database of MySQL or MariaDB, and the "
         "database itself if it is missing, or brings them up to date. It prints the steps that it "
@@ -341,6 +390,11 @@ const struct cli_command command_cluster = {
         "reconcile recounts everything that follows from other rows and mends what differs, while "
         "servers go on: what verify --repair does. With --check it only reports. It prints a line "
         "for every difference, and how many there were of each kind.\n\n"
+        "rebuild throws away what servers remember in Redis and the keys that others read there, "
+        "and "
+        "has those that were there made anew, by the server that keeps them, while all go on. It "
+        "prints how far that is, and may be stopped: the server goes on. After a database was put "
+        "back from a backup it is needed; reconcile asks for it by itself where it has mended.\n\n"
         "show prints every row about a user, an author or a post, as they were at one moment: each "
         "column by its name, and packed ones also taken apart. It changes nothing. Texts of people "
         "are among it.\n\n"
@@ -349,10 +403,12 @@ const struct cli_command command_cluster = {
         "are told again, by the server that tells Kafka, within seconds; what works is off the "
         "list.\n\n"
         "replay has Kafka told again of everything from an event on, or since a time, as far as "
-        "events are kept. It only says so to the server that tells Kafka, and returns at once.\n\n"
+        "events are kept; replay copies has the keys in Redis renewed by these events. It only "
+        "says so to the server that does it, and returns at once.\n\n"
         "The password comes from TIDINGS_MYSQL_PASSWORD, or from the first line of the file that "
         "TIDINGS_MYSQL_PASSWORD_FILE names. TIDINGS_MYSQL stands in for --mysql.",
-    .exits = "0 done; 1 show: there is no such row; reconcile: differences are left; 2 usage; 3 "
+    .exits = "0 done; 1 show: there is no such row; reconcile: differences are left; rebuild: no "
+             "server is there to do it; 2 usage; 3 "
              "failed.",
     .options = options,
     .n_options = sizeof options / sizeof *options,

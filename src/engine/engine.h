@@ -104,7 +104,7 @@ enum tidings_err engine_cluster_show(const struct tidings_options *options,
                                      enum tidings_subject subject, uint64_t id, FILE *to,
                                      const char **message);
 
-/* See tidings_cluster_dead and tidings_cluster_replay. */
+/* See tidings_cluster_dead, tidings_cluster_replay and tidings_cluster_rebuild. */
 enum tidings_err engine_cluster_dead(const struct tidings_options *options, bool retry,
                                      void (*tell)(void *ctx,
                                                   const struct tidings_dead_letter *letter),
@@ -113,5 +113,7 @@ enum tidings_err engine_cluster_replay(const struct tidings_options *options,
                                        enum tidings_consumer consumer, uint64_t event_id,
                                        int64_t since_ms, uint64_t *first, uint64_t *positions,
                                        const char **message);
+enum tidings_err engine_cluster_rebuild(const struct tidings_options *options, uint64_t *wish,
+                                        const char **message);
 
 #endif

@@ -239,6 +239,16 @@ enum tidings_err tidings_cluster_replay(const struct tidings_options *options,
         message);
 }
 
+enum tidings_err tidings_cluster_rebuild(const struct tidings_options *options, uint64_t *wish,
+                                         const char **message)
+{
+    const char *ignored;
+    message = message ? message : &ignored;
+    if (!names_database(options, message))
+        return TIDINGS_INVALID;
+    return with_message(engine_cluster_rebuild(options, wish, message), message);
+}
+
 /* The argument at fault, or NULL. */
 static const char *check_call(const struct tidings *tidings, const struct tidings_op *op)
 {

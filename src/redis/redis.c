@@ -90,6 +90,14 @@ void redis_free(struct redis *redis)
     free(redis);
 }
 
+unsigned redis_next_owner(const struct redis *redis, unsigned slot)
+{
+    unsigned next = slot;
+    while (next < REDIS_SLOTS && redis->map.owner[next] == redis->map.owner[slot])
+        next++;
+    return next;
+}
+
 void redis_health(const struct redis *redis, struct redis_health *health)
 {
     bool master[NODES_MAX] = {false};

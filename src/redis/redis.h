@@ -55,6 +55,8 @@ struct redis_call {
     unsigned n_args, n_keys;           /* n_keys: of a script */
     unsigned
         key; /* the index in args of the key that says where it goes; all keys have one hash tag */
+    bool to_slot; /* it has no key, and goes to whoever has this slot: SCAN */
+    uint16_t slot;
 
     /* Set by redis_run, valid until the next. */
     enum redis_outcome outcome;
@@ -81,6 +83,9 @@ enum { REDIS_SLOTS = 16384 };
 
 /* CRC16 of the key, or of its hash tag. */
 uint16_t redis_slot(struct bytes key);
+
+/* The first slot behind that one that belongs to another node; REDIS_SLOTS: there is none, or nobody has said whose they are. */
+unsigned redis_next_owner(const struct redis *redis, unsigned slot);
 
 /* How the cluster is doing, as far as the calls so far have shown. Counters only grow. */
 struct redis_health {

@@ -482,10 +482,11 @@ static void begin(struct redis *redis, struct redis_call *calls, size_t n)
         assert(call->key < call->n_args && (!call->script || call->script->sha[0]));
         call->reply = NULL;
         call->message = NULL;
-        redis->tasks[i] = (struct task){.call = call,
-                                        .slot = redis_slot(call->args[call->key]),
-                                        .ask = NO_NODE,
-                                        .next = NO_TASK};
+        redis->tasks[i] =
+            (struct task){.call = call,
+                          .slot = call->to_slot ? call->slot : redis_slot(call->args[call->key]),
+                          .ask = NO_NODE,
+                          .next = NO_TASK};
         task_route(redis, (uint32_t)i);
     }
 }

@@ -97,7 +97,7 @@ def test_an_unknown_option(command, typed, meant):
     (["restore", "x", "--engine", "cluster"], "use mariadb-backup, or the mysql client"),
     (["log", "--engine", "cluster"], "use mariadb-binlog"),
     (["cluster"], "ACTION is missing"),
-    (["cluster", "destroy", "--mysql", "mysql://u@h/d"], "destroy is not one of: init|status|reconcile|show|dead|replay"),
+    (["cluster", "destroy", "--mysql", "mysql://u@h/d"], "destroy is not one of: init|status|reconcile|rebuild|show|dead|replay"),
     (["cluster", "status", "more"], "more is not a flag"),
     (["cluster", "show", "--mysql", "mysql://u@h/d"], "SUBJECT is missing"),
     (["cluster", "show", "scene", "--mysql", "mysql://u@h/d"], "scene is not one of: user|author|post"),

@@ -3,6 +3,7 @@
 
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "base/wait.h"
 
@@ -14,6 +15,17 @@ static char database[SQL_URL_DATABASE_MAX + 1];
 int64_t now_ms(void)
 {
     return wait_now_ms();
+}
+
+bool in_time(bool (*happens)(void))
+{
+    int64_t until_ms = now_ms() + PATIENCE_MS;
+    while (!happens())
+        if (now_ms() > until_ms)
+            return false;
+        else
+            usleep(5000);
+    return true;
 }
 
 /* ---- Engines -------------------------------------------------------------------------------- */

@@ -77,5 +77,7 @@ void plug_put(struct plug *plug);
 void plug_pull(struct plug *plug);
 
 int64_t now_ms(void);
+/* Polls: whether it happens within PATIENCE_MS. */
+bool in_time(bool (*happens)(void));
 
 #endif

@@ -22,18 +22,6 @@ static struct tidings_cluster status_of(unsigned i)
     return status;
 }
 
-/* Whether it happens in time. */
-static bool in_time(bool (*happens)(void))
-{
-    int64_t until_ms = now_ms() + PATIENCE_MS;
-    while (!happens())
-        if (now_ms() > until_ms)
-            return false;
-        else
-            usleep(5000);
-    return true;
-}
-
 static bool both_remember(void)
 {
     return status_of(0).redis.remembers && status_of(1).redis.remembers;

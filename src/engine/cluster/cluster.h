@@ -13,7 +13,7 @@
  *     memory.c    what servers remember, so that they need not ask; versions.c: in Redis
  *     consumer.c  going through events for all servers, by a lease: how far, and who
  *     relay.c     what happened, for Kafka: relay_rows.c has the dead letters
- *     copier.c    keys in Redis that others read: mirror.c has these, mirror_rows.c what is in them
+ *     copier.c    keys in Redis that others read: mirror.c has these, mirror_rows.c what is in them, rebuild.c makes them anew
  *     replay.c    sending a consumer back, and dead letters, for operators
  *     kafka/      a producer
  *     server.c    the server's slot among others, and its clock

@@ -340,6 +340,7 @@ static int work(struct copier *copier)
     bool more = go_through_page(copier);
     if (*consumer->trouble)
         return AWAY_MS;
+    more |= consumer->held && rebuild_step(copier);
     return more ? 0 : EVERY_MS;
 }
 

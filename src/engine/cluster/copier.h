@@ -26,6 +26,23 @@ struct copier_want {
     uint64_t user;
 };
 
+enum { REBUILD_NODES = 64, REBUILD_RUN_BYTES = 72 };
+
+/* Making all of it anew, under way: rebuild.c. */
+struct rebuild {
+    uint64_t wish;                  /* which it is; 0: none is under way */
+    unsigned slot;                  /* of the node that is being gone through */
+    char cursor[24];                /* "0": it begins */
+    char run_id[REBUILD_RUN_BYTES]; /* of that node */
+    size_t n_done;                  /* nodes */
+    char done[REBUILD_NODES][REBUILD_RUN_BYTES];
+    uint64_t epoch;              /* of versions that are left */
+    uint64_t looked_at, removed; /* keys */
+    uint64_t moves;              /* that the client had met when it began */
+    unsigned passes;
+    int64_t told_ms; /* when others were told of it */
+};
+
 /* A user and what it is about an event that changes. */
 struct copier_named {
     enum mirror_kind kind;
@@ -35,7 +52,9 @@ struct copier_named {
 struct copier {
     struct consumer consumer; /* comes first */
     struct mirror *mirror;    /* NULL: there is no Redis */
+    struct rebuild rebuild;
     int64_t standby_ms; /* when the lease was last asked for */
+    int64_t asked_ms;   /* when it was looked whether all is to be made anew */
     bool looks_back;
     int64_t looked_back_ms;
     _Atomic uint64_t filled, renewed, dropped;
@@ -55,7 +74,12 @@ void copier_status(struct cluster *cluster, struct tidings_cluster *status);
 /* These calls are about to be answered: what they are about is wanted. Waits for nobody. */
 void copier_note(struct cluster *cluster, struct tidings_call *const *calls, size_t n);
 
+/* ---- Between copier.c and rebuild.c ----------------------------------------------------------- */
+
 /* Removes what there is of these and fills it again. False if it could not be removed. */
 bool copier_remake(struct copier *copier, struct mirror_copy *all, size_t n);
+
+/* Goes on making everything anew, if somebody has asked for that; whether there is more to do at once. */
+bool rebuild_step(struct copier *copier);
 
 #endif

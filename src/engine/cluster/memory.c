@@ -109,7 +109,8 @@ static enum sql_outcome stop_remembering(struct sql *sql, uint64_t epoch)
 
 enum sql_outcome memory_forget(struct sql *sql)
 {
-    return sql_run_text(sql, "UPDATE memory_epoch SET epoch=epoch+2, changed_at=NOW(3) WHERE id=1");
+    return sql_run_text(sql, "UPDATE memory_epoch SET epoch=epoch+2, changed_at=NOW(3) WHERE id=1;"
+                             "UPDATE rebuild SET wanted=wanted+1 WHERE id=1");
 }
 
 static void note_health(struct memory *memory)

@@ -83,7 +83,7 @@ void memory_fill(struct reader *reader);
 enum sql_outcome memory_hear(struct cluster *cluster, struct sql *sql);
 /* This server takes part; and, if it is the first, everybody may, as soon as Redis is there. */
 void memory_beat(struct cluster *cluster, struct sql *sql, bool first);
-/* Somebody changes rows beside the lanes: nothing that was remembered counts. */
+/* Somebody changes rows beside the lanes: nothing that was remembered counts, and keys for others are made anew (rebuild.c). */
 enum sql_outcome memory_forget(struct sql *sql);
 
 #endif

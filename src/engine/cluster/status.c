@@ -24,7 +24,8 @@ static const char question[] =
     "SELECT id, position, told, missed, slot, held_until > NOW(3), wanted_at > NOW(3) - INTERVAL 1 "
     "DAY, (SELECT COUNT(*) FROM dead_letter WHERE relay.id=1), trouble, "
     "(SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED) - happened_at FROM outbox_event e "
-    "WHERE e.position > relay.position ORDER BY e.position LIMIT 1) FROM relay";
+    "WHERE e.position > relay.position ORDER BY e.position LIMIT 1) FROM relay;"
+    "SELECT wanted, done, looked_at, removed FROM rebuild WHERE id=1";
 
 static void take_text(struct sql *sql, unsigned field, char *to, size_t size)
 {
@@ -83,11 +84,21 @@ static void take_relay(struct sql *sql, struct tidings_cluster *status)
     relay->oldest_ms_ago = ago_ms > 0 ? ago_ms : 0;
 }
 
+static void take_rebuild(struct sql *sql, struct tidings_cluster *status)
+{
+    struct tidings_cluster_rebuild *rebuild = &status->rebuild;
+    rebuild->asked = sql_u64(sql, 0);
+    rebuild->done = sql_u64(sql, 1);
+    rebuild->looked_at = sql_u64(sql, 2);
+    rebuild->removed = sql_u64(sql, 3);
+    rebuild->under_way = rebuild->asked > rebuild->done;
+}
+
 /* In the order of the statements. */
 static enum sql_outcome ask(struct sql *sql, struct tidings_cluster *status)
 {
     static void (*const takes[])(struct sql *, struct tidings_cluster *) = {
-        take_version, take_tables, take_position, take_server, take_relay};
+        take_version, take_tables, take_position, take_server, take_relay, take_rebuild};
     struct buf text;
     bool more = true;
     *status = (struct tidings_cluster){.reachable = true};
