@@ -1311,7 +1311,8 @@ struct tidings_verify {
     /* in: first hold the data file against one made anew from base image and log, row by row. Where they differ, nothing
      * is mended: what is wrong with it must not get into the log. Opened with `remake` it is right again. */
     bool deep;
-    FILE *report;                     /* in: a line for every difference; may be NULL */
+    uint64_t page; /* in, cluster: rows looked at together; 0: as many as is best */
+    FILE *report;  /* in: a line for every difference; may be NULL */
     struct tidings_progress progress; /* in */
     uint64_t checked;
     uint64_t differences;

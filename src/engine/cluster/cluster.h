@@ -22,7 +22,7 @@
  *     ticker.c    threads that look again and again
  *     schema.c    the tables
  *     reheat.c    orders and states anew when the rules for them change
- *     verify.c    recomputing what is stored twice: verify_rules.c in SQL, verify_rows.c row by row
+ *     verify.c    recomputing what is stored twice, by pages (verify_pages.c): verify_rules.c in SQL, verify_rows.c row by row
  *     status.c    how it is doing
  *     show.c      rows, for people
  *     cluster.c   opening, closing, and the engine's table
@@ -246,6 +246,8 @@ enum tidings_err cluster_reheat(struct cluster *cluster, bool as_stored);
 /* ---- verify.c ------------------------------------------------------------------------------- */
 
 enum tidings_err cluster_verify(struct engine *engine, struct tidings_verify *verify);
+/* What differences are called, by the number of their kind; NULL behind the last. */
+const char *check_kind(unsigned number);
 
 /* ---- news.c --------------------------------------------------------------------------------- */
 

@@ -172,6 +172,18 @@ static const struct step steps[] = {
      "CREATE TABLE IF NOT EXISTS rebuild (id TINYINT UNSIGNED NOT NULL, wanted " ID ", done " ID
      ", looked_at " ID ", removed " ID ", PRIMARY KEY (id)" END ";"
      "INSERT INTO rebuild VALUES (1, 0, 0, 0, 0) ON DUPLICATE KEY UPDATE id = id"},
+    {"how far counts have been looked at, and what was found",
+     "CREATE TABLE IF NOT EXISTS reconciliation (id TINYINT UNSIGNED NOT NULL, step " ID
+     ", under_way TINYINT UNSIGNED NOT NULL, stage TINYINT UNSIGNED NOT NULL"
+     ", walk TINYINT UNSIGNED NOT NULL, key_a " ID ", key_b " ID ", key_c " ID
+     ", again TINYINT UNSIGNED NOT NULL, again_wanted TINYINT UNSIGNED NOT NULL, done " ID
+     ", total " ID ", found " ID ", mended " ID ", began_at DATETIME(3) NOT NULL"
+     ", last_ended_at DATETIME(3) NOT NULL, last_took_ms " ID ", last_rows " ID ", last_found " ID
+     ", last_mended " ID ", PRIMARY KEY (id)" END ";"
+     "INSERT INTO reconciliation VALUES (1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '1970-01-01', "
+     "'1970-01-01', 0, 0, 0, 0) ON DUPLICATE KEY UPDATE id = id;"
+     "CREATE TABLE IF NOT EXISTS drift (kind VARCHAR(32) NOT NULL, found " ID ", mended " ID
+     ", found_at DATETIME(3) NOT NULL, PRIMARY KEY (kind)" END},
 };
 enum { STEPS = sizeof steps / sizeof *steps };
 

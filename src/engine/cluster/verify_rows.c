@@ -12,14 +12,7 @@
 #include "engine/ops/story.h"
 #include "engine/ops/target.h"
 
-enum { PAGE = 256, ROUNDS_MAX = 4096 };
-
-struct look {
-    const char *table;
-    const char *keys[ROW_KEYS]; /* "0" where it has no more */
-    bool is_users; /* the first key is a user's, who is locked; otherwise all that is loaded is */
-    void (*visit)(struct check *check, struct view *view, const uint64_t key[ROW_KEYS]);
-};
+enum { ROUNDS_MAX = 4096 };
 
 /* The row that was put last, against the one that is stored; if they are the same nothing was put. */
 static void compare(struct check *check, struct view *view, enum kind kind,
@@ -343,51 +336,60 @@ static void visit_once(struct check *check, struct view *view, const uint64_t ke
 
 /* ---- The tables ----------------------------------------------------------------------------- */
 
-static const struct look of_inboxes[] = {
-    {"following", {"from_user_id", "to_user_id", "0"}, true, visit_following},
-    {"read_map", {"user_id", "author_id", "chunk"}, true, visit_read_map},
-    {"history", {"user_id", "stamp", "post_id"}, true, visit_history},
-    {"subscription", {"user_id", "story_id", "0"}, true, visit_subscription},
-    {"scene_read_map", {"user_id", "story_id", "chunk"}, true, visit_scene_read_map},
-    {"reading_position", {"user_id", "story_id", "0"}, true, visit_reading},
+static const struct walk of_inboxes[] = {
+    {.table = "following",
+     .keys = {"from_user_id", "to_user_id", "0"},
+     .is_users = true,
+     .visit = visit_following},
+    {.table = "read_map",
+     .keys = {"user_id", "author_id", "chunk"},
+     .is_users = true,
+     .visit = visit_read_map},
+    {.table = "history",
+     .keys = {"user_id", "stamp", "post_id"},
+     .is_users = true,
+     .visit = visit_history},
+    {.table = "subscription",
+     .keys = {"user_id", "story_id", "0"},
+     .is_users = true,
+     .visit = visit_subscription},
+    {.table = "scene_read_map",
+     .keys = {"user_id", "story_id", "chunk"},
+     .is_users = true,
+     .visit = visit_scene_read_map},
+    {.table = "reading_position",
+     .keys = {"user_id", "story_id", "0"},
+     .is_users = true,
+     .visit = visit_reading},
 };
-static const struct look of_comments[] = {
-    {"comment", {"comment_id", "0", "0"}, false, visit_comment},
+static const struct walk of_comments[] = {
+    {.table = "comment", .keys = {"comment_id", "0", "0"}, .visit = visit_comment},
 };
-static const struct look of_posts[] = {
-    {"post", {"post_id", "0", "0"}, false, visit_post},
+static const struct walk of_posts[] = {
+    {.table = "post", .keys = {"post_id", "0", "0"}, .visit = visit_post},
 };
-static const struct look of_scenes[] = {
-    {"scene", {"scene_id", "0", "0"}, false, visit_scene},
+static const struct walk of_scenes[] = {
+    {.table = "scene", .keys = {"scene_id", "0", "0"}, .visit = visit_scene},
 };
-static const struct look of_others[] = {
-    {"profile", {"user_id", "0", "0"}, true, visit_profile},
-    {"webhook", {"created", "0", "0"}, false, visit_webhook},
-    {"idempotency", {"user_id", "key_high", "key_low"}, true, visit_once},
+static const struct walk of_others[] = {
+    {.table = "profile", .keys = {"user_id", "0", "0"}, .is_users = true, .visit = visit_profile},
+    {.table = "webhook", .keys = {"created", "0", "0"}, .visit = visit_webhook},
+    {.table = "idempotency",
+     .keys = {"user_id", "key_high", "key_low"},
+     .is_users = true,
+     .visit = visit_once},
 };
 
-#define LIST(looks)                            \
-    {                                          \
-        looks, sizeof(looks) / sizeof *(looks) \
-    }
-static const struct {
-    const struct look *at;
-    size_t n;
-} lists[STAGES] = {
-    [STAGE_INBOXES] = LIST(of_inboxes), [STAGE_COMMENTS] = LIST(of_comments),
-    [STAGE_POSTS] = LIST(of_posts),     [STAGE_SCENES] = LIST(of_scenes),
-    [STAGE_OTHERS] = LIST(of_others),
+const struct walks row_walks[STAGES] = {
+    [STAGE_INBOXES] = WALKS(of_inboxes), [STAGE_COMMENTS] = WALKS(of_comments),
+    [STAGE_POSTS] = WALKS(of_posts),     [STAGE_SCENES] = WALKS(of_scenes),
+    [STAGE_OTHERS] = WALKS(of_others),
 };
-
-const char *check_row_table(enum stage stage, size_t i)
-{
-    return i < lists[stage].n ? lists[stage].at[i].table : NULL;
-}
 
 /* ---- Looking at one ------------------------------------------------------------------------- */
 
 struct spot {
-    const struct look *look;
+    const struct walk *walk;
     const uint64_t *key;
 };
 
@@ -406,7 +408,7 @@ static enum verdict look_once(struct check *check, struct desk *desk, const stru
     uint64_t before = check->found;
     own.view.err = &own.err;
     own.need = NEED_IDS;
-    spot->look->visit(check, &own.view, spot->key);
+    spot->walk->visit(check, &own.view, spot->key);
     arena_clear(&desk->scratch);
     enum verdict verdict = check->found > before ? DIFFERS : FINE;
     if (own.err && verdict == FINE)
@@ -436,9 +438,9 @@ static enum sql_outcome mend(struct check *check, const void *what, uint64_t *ro
     struct desk *desk = &check->mender;
     enum verdict verdict = INCOMPLETE;
     *rows = 0;
-    desk->hold = spot->look->is_users ? HOLD_NOTHING : HOLD_ALONE;
+    desk->hold = spot->walk->is_users ? HOLD_NOTHING : HOLD_ALONE;
     buf_literal(&desk->text, "BEGIN");
-    if (spot->look->is_users) {
+    if (spot->walk->is_users) {
         buf_char(&desk->text, ';');
         kind_put_lock(&desk->text, KIND_USER, spot->key[0]);
     }
@@ -452,34 +454,32 @@ static enum sql_outcome mend(struct check *check, const void *what, uint64_t *ro
         return outcome;
     if (verdict == DIFFERS)
         *rows = desk_write(desk);
-    if (*rows && spot->look->is_users)
+    if (*rows && spot->walk->is_users)
         put_next_version(desk, spot->key[0]);
     buf_literal(&desk->text, "COMMIT");
     return desk->sheet.failed ? SQL_FULL : sql_run(desk->sql, &desk->text);
 }
 
-/* ---- A page at a time ----------------------------------------------------------------------- */
+/* ---- A page --------------------------------------------------------------------------------- */
 
 struct page {
-    uint64_t key[PAGE][ROW_KEYS];
+    uint64_t key[PAGE_ROWS][ROW_KEYS];
+    bool ready[PAGE_ROWS];
     size_t n;
 };
 
-/* The keys behind those of the page before. */
-static enum sql_outcome next_page(struct desk *desk, const struct look *look, struct page *page,
-                                  const uint64_t after[ROW_KEYS])
+static enum sql_outcome list_keys(struct desk *desk, const struct walk *walk, struct page *page)
 {
-    const char *a = look->keys[0], *b = look->keys[1], *c = look->keys[2];
-    const unsigned long long x = after[0], y = after[1], z = after[2];
-    buf_clear(&desk->text);
-    buf_printf(&desk->text,
-               "SELECT %s, %s, %s FROM %s WHERE %s >= %llu AND (%s > %llu OR %s > %llu OR %s = "
-               "%llu AND %s > %llu) ORDER BY 1, 2, 3 LIMIT %d",
-               a, b, c, look->table, a, x, a, x, b, y, b, y, c, z, PAGE);
+    buf_printf(&desk->text, "SELECT %s, %s, %s FROM %s WHERE ", walk->keys[0], walk->keys[1],
+               walk->keys[2], walk->table);
+    page_put_range(&desk->text, walk);
+    buf_literal(&desk->text, " ORDER BY 1, 2, 3");
     enum sql_outcome outcome = sql_send(desk->sql, &desk->text);
-    for (page->n = 0; !outcome && page->n < PAGE && sql_row(desk->sql); page->n++)
+    for (page->n = 0; !outcome && page->n < PAGE_ROWS && sql_row(desk->sql); page->n++) {
+        page->ready[page->n] = false;
         for (unsigned i = 0; i < ROW_KEYS; i++)
             page->key[page->n][i] = sql_u64(desk->sql, i);
+    }
     buf_clear(&desk->text);
     return outcome;
 }
@@ -499,47 +499,20 @@ static enum sql_outcome look_at(struct check *check, const struct spot *spot, bo
     return verdict == DIFFERS && check->out->repair ? check_mend(check, mend, spot) : SQL_DONE;
 }
 
-static enum sql_outcome look_at_page(struct check *check, const struct look *look,
-                                     const struct page *page)
+enum sql_outcome check_rows(struct check *check, const struct walk *walk)
 {
-    bool ready[PAGE] = {false};
-    enum sql_outcome outcome = SQL_DONE;
+    struct page *page = &(struct page){.n = 0};
+    enum sql_outcome outcome = list_keys(&check->desk, walk, page);
     size_t left = page->n;
     for (int round = 0; left && !outcome && round < ROUNDS_MAX; round++) {
         for (size_t i = 0; i < page->n && !outcome; i++) {
-            if (ready[i])
+            if (page->ready[i])
                 continue;
-            outcome = look_at(check, &(struct spot){look, page->key[i]}, &ready[i]);
-            left -= ready[i];
+            outcome = look_at(check, &(struct spot){walk, page->key[i]}, &page->ready[i]);
+            left -= page->ready[i];
         }
         if (left && !outcome)
             outcome = desk_load(&check->desk, 0);
     }
-    check_progress(check, page->n);
-    return outcome;
-}
-
-static enum sql_outcome look_at_all(struct check *check, const struct look *look)
-{
-    struct page *page = &(struct page){.n = 0};
-    uint64_t after[ROW_KEYS] = {0};
-    enum sql_outcome outcome = check_look_anew(check);
-    do {
-        if (!outcome)
-            outcome = next_page(&check->desk, look, page, after);
-        if (!outcome)
-            outcome = look_at_page(check, look, page);
-        if (page->n)
-            memcpy(after, page->key[page->n - 1], sizeof after);
-        desk_clear(&check->desk);
-    } while (!outcome && page->n == PAGE);
-    return outcome;
-}
-
-enum sql_outcome check_rows(struct check *check, enum stage stage)
-{
-    enum sql_outcome outcome = SQL_DONE;
-    for (size_t i = 0; !outcome && i < lists[stage].n; i++)
-        outcome = look_at_all(check, &lists[stage].at[i]);
     return outcome;
 }
