@@ -127,6 +127,7 @@ TIDINGS_API const char *tidings_err_text(enum tidings_err err);
     X(readers_max, 126, 1, 4096, "reads under way at the same moment at most")              \
     X(recent_mb, 128, 0, 1048576, "MiB for the pairs of users who were here lately")        \
     X(heads_mb, 1024, 1, 1048576, "MiB for authors' lists of posts (cluster)")              \
+    X(reconcile_hours, 24, 0, 8760, "hours in which all is recounted; 0: never (cluster)")  \
     X(workers, 1, 0, 1, "1: tells Kafka and keeps keys, while no other does (cluster)")     \
     X(kafka_tls, 0, 0, 1, "1: TLS to Kafka's brokers, which are verified")                  \
     X(kafka_partitions, 1, 1, 1000, "partitions of the topic, if it has to be made")        \
@@ -1218,6 +1219,27 @@ struct tidings_dead_letter {
     const char *reason;            /* gone afterwards */
 };
 
+enum { TIDINGS_VERIFY_KINDS_MAX = 16 };
+
+/* What was found of a kind that did not agree with what it follows from, and rows that were mended; since the tables were made. */
+struct tidings_cluster_drift {
+    const char *kind;
+    uint64_t found, mended;
+};
+
+/* What is recounted by the servers themselves: see reconcile_hours. */
+struct tidings_cluster_rounds {
+    bool under_way; /* if so: */
+    const char *part;
+    uint64_t done, total; /* rows; the total is an estimate */
+    int64_t began_ms_ago;
+    bool any; /* round was completed; the last one: */
+    int64_t ended_ms_ago, took_ms;
+    uint64_t rows, found, mended;
+    size_t n_kinds; /* all that there are */
+    struct tidings_cluster_drift kinds[TIDINGS_VERIFY_KINDS_MAX];
+};
+
 /* How a cluster is doing. */
 struct tidings_cluster {
     bool reachable;          /* the database has answered lately */
@@ -1234,6 +1256,7 @@ struct tidings_cluster {
         uint64_t asked, done;        /* how often */
         uint64_t looked_at, removed; /* keys, the last time */
     } rebuild;
+    struct tidings_cluster_rounds rounds;
     /* What follows is of the server that was asked. */
     bool
         complete; /* other servers know that it is there; until then it may not hear of all they do */
@@ -1296,8 +1319,6 @@ TIDINGS_API enum tidings_err tidings_cluster_replay(const struct tidings_options
  * them: *wish is which time that is, for `rebuild.done` of tidings_cluster_look. Options and message as above. */
 TIDINGS_API enum tidings_err tidings_cluster_rebuild(const struct tidings_options *options,
                                                      uint64_t *wish, const char **message);
-
-enum { TIDINGS_VERIFY_KINDS_MAX = 16 };
 
 /* Differences of one kind: of counters, of inboxes and so on. */
 struct tidings_verify_kind {

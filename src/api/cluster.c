@@ -115,6 +115,57 @@ void put_consumers(struct json_out *out, const struct tidings_cluster *cluster)
     put_copies(out, cluster);
 }
 
+static void put_round(struct json_out *out, const struct tidings_cluster_rounds *rounds)
+{
+    json_out_key(out, "round");
+    if (!rounds->under_way) {
+        json_out_null(out);
+        return;
+    }
+    json_out_object(out);
+    json_out_key(out, "part");
+    json_out_text(out, rounds->part);
+    put_u64(out, "done", rounds->done);
+    put_u64(out, "total", rounds->total);
+    put_i64(out, "began_ms_ago", rounds->began_ms_ago);
+    json_out_end(out);
+}
+
+static void put_last_round(struct json_out *out, const struct tidings_cluster_rounds *rounds)
+{
+    json_out_key(out, "last");
+    if (!rounds->any) {
+        json_out_null(out);
+        return;
+    }
+    json_out_object(out);
+    put_i64(out, "ended_ms_ago", rounds->ended_ms_ago);
+    put_i64(out, "took_ms", rounds->took_ms);
+    put_u64(out, "rows", rounds->rows);
+    put_u64(out, "found", rounds->found);
+    put_u64(out, "mended", rounds->mended);
+    json_out_end(out);
+}
+
+void put_rounds(struct json_out *out, const struct tidings_cluster_rounds *rounds)
+{
+    json_out_key(out, "reconciliation");
+    json_out_object(out);
+    put_round(out, rounds);
+    put_last_round(out, rounds);
+    json_out_key(out, "drift");
+    json_out_array(out);
+    for (size_t i = 0; i < rounds->n_kinds; i++) {
+        json_out_object(out);
+        json_out_key(out, "kind");
+        json_out_text(out, rounds->kinds[i].kind);
+        put_u64(out, "found", rounds->kinds[i].found);
+        put_u64(out, "mended", rounds->kinds[i].mended);
+        json_out_end(out);
+    }
+    json_out_end(out);
+    json_out_end(out);
+}
 
 static void put_queues(struct json_out *out, const struct tidings_cluster *cluster)
 {
@@ -167,6 +218,7 @@ void put_cluster(struct json_out *out, struct tidings *tidings)
     put_queues(out, &cluster);
     put_redis(out, &cluster);
     put_consumers(out, &cluster);
+    put_rounds(out, &cluster.rounds);
     json_out_end(out);
 }
 
@@ -258,6 +310,36 @@ static void print_copies(struct buf *to, const struct tidings_cluster *cluster)
                    cluster->rebuild.under_way);
 }
 
+static void print_drift(struct buf *to, const struct tidings_cluster_rounds *rounds)
+{
+    metrics_head(to, "cluster_drift_found_total", "counter",
+                 "Stored counts and lists that did not agree with what they follow from.");
+    for (size_t i = 0; i < rounds->n_kinds; i++)
+        buf_printf(to, "tidings_cluster_drift_found_total{kind=\"%s\"} %" PRIu64 "\n",
+                   rounds->kinds[i].kind, rounds->kinds[i].found);
+    metrics_head(to, "cluster_drift_mended_total", "counter", "Rows that were mended for that.");
+    for (size_t i = 0; i < rounds->n_kinds; i++)
+        buf_printf(to, "tidings_cluster_drift_mended_total{kind=\"%s\"} %" PRIu64 "\n",
+                   rounds->kinds[i].kind, rounds->kinds[i].mended);
+}
+
+static void print_rounds(struct buf *to, const struct tidings_cluster_rounds *rounds)
+{
+    metrics_head(to, "cluster_reconcile_done_ratio", "gauge",
+                 "How much of the round under way was looked at; 1: none is.");
+    buf_printf(to, "tidings_cluster_reconcile_done_ratio %.4f\n",
+               !rounds->under_way ? 1
+               : rounds->total    ? (double)rounds->done / (double)rounds->total
+                                  : 0);
+    int64_t ago_ms = rounds->any         ? rounds->ended_ms_ago
+                     : rounds->under_way ? rounds->began_ms_ago
+                                         : 0;
+    print_seconds(to, "cluster_reconcile_age_seconds",
+                  "Time since the last round was completed, or the first was begun.",
+                  (double)ago_ms / 1e3);
+    print_drift(to, rounds);
+}
+
 void cluster_metrics(struct tidings *tidings, struct buf *to)
 {
     struct tidings_cluster cluster;
@@ -281,4 +363,5 @@ void cluster_metrics(struct tidings *tidings, struct buf *to)
     print_redis(to, &cluster);
     print_relay(to, &cluster.relay);
     print_copies(to, &cluster);
+    print_rounds(to, &cluster.rounds);
 }

@@ -13,6 +13,9 @@ void put_cluster(struct json_out *out, struct tidings *tidings);
 /* Of those, who goes through events, as the command tells it, too. */
 void put_consumers(struct json_out *out, const struct tidings_cluster *cluster);
 
+/* What servers recount by themselves: a member of it, and of what the command tells. */
+void put_rounds(struct json_out *out, const struct tidings_cluster_rounds *rounds);
+
 /* Whether what holds the data can be used. */
 bool cluster_is_usable(struct tidings *tidings);
 

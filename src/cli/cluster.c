@@ -110,6 +110,27 @@ static void print_copies(const struct tidings_cluster *status)
                status->rebuild.looked_at, status->rebuild.removed);
 }
 
+static double hours(int64_t ms)
+{
+    return (double)ms / 3600e3;
+}
+
+static void print_rounds(const struct tidings_cluster_rounds *rounds)
+{
+    if (rounds->under_way)
+        printf("recounting %s: %" PRIu64 " of about %" PRIu64 " rows, begun %.1f h ago\n",
+               rounds->part, rounds->done, rounds->total, hours(rounds->began_ms_ago));
+    if (rounds->any)
+        printf("recounted  %" PRIu64 " rows in %.1f h, %.1f h ago: %" PRIu64
+               " differences, %" PRIu64 " rows mended\n",
+               rounds->rows, hours(rounds->took_ms), hours(rounds->ended_ms_ago), rounds->found,
+               rounds->mended);
+    for (size_t i = 0; i < rounds->n_kinds; i++)
+        if (rounds->kinds[i].found)
+            printf("drift      %s: %" PRIu64 " differences so far, %" PRIu64 " rows mended\n",
+                   rounds->kinds[i].kind, rounds->kinds[i].found, rounds->kinds[i].mended);
+}
+
 static void print_status(const struct tidings_cluster *status)
 {
     printf("mysql      %s, answered in %.1f ms\n", status->version,
@@ -125,6 +146,7 @@ static void print_status(const struct tidings_cluster *status)
         puts("no server uses it");
     print_relay(&status->relay);
     print_copies(status);
+    print_rounds(&status->rounds);
 }
 
 static void put_u64(struct json_out *out, const char *key, uint64_t value)
@@ -156,6 +178,7 @@ static void put_status(struct json_out *out, const struct tidings_cluster *statu
     }
     json_out_end(out);
     put_consumers(out, status);
+    put_rounds(out, &status->rounds);
     json_out_end(out);
 }
 
@@ -387,9 +410,11 @@ const struct cli_command command_cluster = {
         "takes. It may be run again, also while servers of the version before run.\n\n"
         "status tells how the database does, and which servers use it; the queues of a server, and "
         "how far behind it is, are in its own /v1/admin/status.\n\n"
-        "reconcile recounts everything that follows from other rows and mends what differs, while "
-        "servers go on: what verify --repair does. With --check it only reports. It prints a line "
-        "for every difference, and how many there were of each kind.\n\n"
+        "reconcile recounts everything that follows from other rows and mends what differs, page "
+        "by page, while servers go on: what verify --repair does, and what servers do by "
+        "themselves within reconcile_hours. With --check it only reports. It prints a line for "
+        "every difference, and how many there were of each kind. It may be stopped at any time and "
+        "run again.\n\n"
         "rebuild throws away what servers remember in Redis and the keys that others read there, "
         "and "
         "has those that were there made anew, by the server that keeps them, while all go on. It "

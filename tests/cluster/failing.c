@@ -75,6 +75,7 @@ int failing_begin(void **state)
     options.mysql = failing_url(NULL, NULL);
     options.redis = getenv("TIDINGS_TEST_REDIS");
     options.settings.publish_burst = options.settings.follow_burst = 100000;
+    options.settings.reconcile_hours = 0; /* its statements would be among those that fail */
     if (*state)
         options.settings.deadline_ms = *(const uint64_t *)*state;
     tidings_answer_init(&answer);

@@ -13,6 +13,7 @@ static void *caretaker_main(void *arg)
     while (ticker_wait(&caretaker->ticker, more ? 0 : BEAT_MS)) {
         server_beat(caretaker->cluster);
         bool first = server_is_first(caretaker->cluster);
+        atomic_store(&caretaker->cluster->is_first, first);
         if (caretaker->cluster->memory.wanted &&
             desk_connect(caretaker->cluster, &caretaker->desk, 0))
             memory_beat(caretaker->cluster, caretaker->desk.sql, first);

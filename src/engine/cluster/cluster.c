@@ -260,6 +260,7 @@ static void release(struct cluster *cluster)
     current_release(&cluster->memory.current);
     sql_close(cluster->pulse.sql);
     ticker_release(&cluster->pulse.ticker);
+    ticker_release(&cluster->reconciler);
     pthread_mutex_destroy(&cluster->pulse.mutex);
     queue_release(&cluster->reads);
     pthread_mutex_destroy(&cluster->lease_mutex);
@@ -279,6 +280,7 @@ static void stop(struct cluster *cluster)
     ticker_stop(&cluster->pulse.ticker);
     ticker_stop(&cluster->relay.consumer.ticker);
     ticker_stop(&cluster->copier.consumer.ticker);
+    ticker_stop(&cluster->reconciler);
     for (unsigned i = 0; i < cluster->n_lanes; i++)
         queue_close(&cluster->lanes[i].queue);
     for (unsigned i = 0; i < cluster->n_lanes; i++)
@@ -392,6 +394,7 @@ static struct cluster *make(const struct tidings_options *options)
     cluster->news.cluster = cluster;
     cluster->pulse.cluster = cluster;
     ticker_init(&cluster->pulse.ticker);
+    ticker_init(&cluster->reconciler);
     pthread_mutex_init(&cluster->pulse.mutex, NULL);
     desk_init(cluster, &cluster->news.desk, true);
     ticker_init(&cluster->news.ticker);
@@ -434,6 +437,8 @@ enum tidings_err engine_cluster_open(const struct tidings_options *options, stru
         err = kafka_relay_start(cluster, message);
     if (!err)
         err = copier_start(cluster);
+    if (!err && !options->as_stored)
+        err = reconcile_start(cluster);
     if (err) {
         stop(cluster);
         release(cluster);

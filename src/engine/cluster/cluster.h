@@ -23,6 +23,7 @@
  *     schema.c    the tables
  *     reheat.c    orders and states anew when the rules for them change
  *     verify.c    recomputing what is stored twice, by pages (verify_pages.c): verify_rules.c in SQL, verify_rows.c row by row
+ *     reconcile.c doing so by itself
  *     status.c    how it is doing
  *     show.c      rows, for people
  *     cluster.c   opening, closing, and the engine's table
@@ -175,6 +176,7 @@ struct cluster {
     _Atomic unsigned slot; /* changed under the lock of the lease */
     _Atomic uint64_t fence;
     atomic_bool others;          /* run, or may: they want to hear of what is not kept */
+    atomic_bool is_first;        /* of those that run, when the caretaker last looked */
     pthread_mutex_t lease_mutex; /* guards the lease and its connection */
     struct sql *lease_sql;
     int64_t lease_until_ms;
@@ -187,6 +189,7 @@ struct cluster {
     struct pulse pulse;
     struct relay relay;
     struct copier copier;
+    struct ticker reconciler;
     pthread_mutex_t tell; /* one at a time; guards turns, and those of the lanes */
     pthread_cond_t told;
     uint64_t turns; /* that were begun */
@@ -242,12 +245,19 @@ void server_leave(struct cluster *cluster);
 /* Brings stored orders and states in line with the settings, if these have changed; or, as stored, the settings in line with
  * them. On the first lane's desk, before it runs. */
 enum tidings_err cluster_reheat(struct cluster *cluster, bool as_stored);
+/* Whether all that is stored goes by this server's settings, as far as the database knows. */
+bool cluster_rules_are_own(struct cluster *cluster, struct desk *desk);
 
 /* ---- verify.c ------------------------------------------------------------------------------- */
 
 enum tidings_err cluster_verify(struct engine *engine, struct tidings_verify *verify);
 /* What differences are called, by the number of their kind; NULL behind the last. */
 const char *check_kind(unsigned number);
+
+/* ---- reconcile.c ---------------------------------------------------------------------------- */
+
+/* Does nothing if that is not wanted. Stopping is the ticker's. */
+enum tidings_err reconcile_start(struct cluster *cluster);
 
 /* ---- news.c --------------------------------------------------------------------------------- */
 

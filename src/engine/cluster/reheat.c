@@ -152,6 +152,17 @@ static enum sql_outcome adopt(struct cluster *cluster)
     return outcome ? outcome : sql_run_text(cluster->lanes[0].desk.sql, "ROLLBACK");
 }
 
+bool cluster_rules_are_own(struct cluster *cluster, struct desk *desk)
+{
+    struct rules_record rules = {.stage = DONE}, stored;
+    rules_of(&cluster->settings, rules.value);
+    buf_literal(&desk->text, "SELECT record FROM rules WHERE id=1");
+    enum sql_outcome outcome = sql_send(desk->sql, &desk->text);
+    bool known = !outcome && sql_row(desk->sql) && rules_decode(sql_bytes(desk->sql, 0), &stored);
+    buf_clear(&desk->text);
+    return known && stored.stage == DONE && !memcmp(rules.value, stored.value, sizeof rules.value);
+}
+
 enum tidings_err cluster_reheat(struct cluster *cluster, bool as_stored)
 {
     struct desk *desk = &cluster->lanes[0].desk;

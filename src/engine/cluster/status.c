@@ -25,7 +25,11 @@ static const char question[] =
     "DAY, (SELECT COUNT(*) FROM dead_letter WHERE relay.id=1), trouble, "
     "(SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED) - happened_at FROM outbox_event e "
     "WHERE e.position > relay.position ORDER BY e.position LIMIT 1) FROM relay;"
-    "SELECT wanted, done, looked_at, removed FROM rebuild WHERE id=1";
+    "SELECT wanted, done, looked_at, removed FROM rebuild WHERE id=1;"
+    "SELECT under_way, stage, done, total, TIMESTAMPDIFF(MICROSECOND, began_at, NOW(3)) DIV 1000, "
+    "last_ended_at > '1971-01-01', TIMESTAMPDIFF(MICROSECOND, last_ended_at, NOW(3)) DIV 1000, "
+    "last_took_ms, last_rows, last_found, last_mended FROM reconciliation WHERE id=1;"
+    "SELECT kind, found, mended FROM drift";
 
 static void take_text(struct sql *sql, unsigned field, char *to, size_t size)
 {
@@ -94,11 +98,44 @@ static void take_rebuild(struct sql *sql, struct tidings_cluster *status)
     rebuild->under_way = rebuild->asked > rebuild->done;
 }
 
+static void take_rounds(struct sql *sql, struct tidings_cluster *status)
+{
+    const char *part = check_kind((unsigned)sql_u64(sql, 1));
+    status->rounds = (struct tidings_cluster_rounds){
+        .under_way = sql_u64(sql, 0),
+        .part = part ? part : "",
+        .done = sql_u64(sql, 2),
+        .total = sql_u64(sql, 3),
+        .began_ms_ago = sql_i64(sql, 4),
+        .any = sql_u64(sql, 5),
+        .ended_ms_ago = sql_i64(sql, 6),
+        .took_ms = sql_i64(sql, 7),
+        .rows = sql_u64(sql, 8),
+        .found = sql_u64(sql, 9),
+        .mended = sql_u64(sql, 10),
+    };
+    for (size_t *n = &status->rounds.n_kinds; check_kind((unsigned)*n); ++*n)
+        status->rounds.kinds[*n].kind = check_kind((unsigned)*n);
+}
+
+static void take_drift(struct sql *sql, struct tidings_cluster *status)
+{
+    struct bytes name = sql_bytes(sql, 0);
+    for (size_t i = 0; i < status->rounds.n_kinds; i++) {
+        struct tidings_cluster_drift *drift = &status->rounds.kinds[i];
+        if (!bytes_same(name, (struct bytes){(const uint8_t *)drift->kind, strlen(drift->kind)}))
+            continue;
+        drift->found = sql_u64(sql, 1);
+        drift->mended = sql_u64(sql, 2);
+    }
+}
+
 /* In the order of the statements. */
 static enum sql_outcome ask(struct sql *sql, struct tidings_cluster *status)
 {
     static void (*const takes[])(struct sql *, struct tidings_cluster *) = {
-        take_version, take_tables, take_position, take_server, take_relay, take_rebuild};
+        take_version, take_tables,  take_position, take_server,
+        take_relay,   take_rebuild, take_rounds,   take_drift};
     struct buf text;
     bool more = true;
     *status = (struct tidings_cluster){.reachable = true};
