@@ -44,7 +44,7 @@ struct api_config {
 /* The headers of answers that a program may want to read, a page of another origin too (CORS). */
 #define API_EXPOSED_HEADERS                                                           \
     "Allow, Content-Encoding, Date, ETag, RateLimit, RateLimit-Policy, Retry-After, " \
-    "Tidings-Seen, WWW-Authenticate, "                                                \
+    "Tidings-Age, Tidings-Seen, WWW-Authenticate, "                                   \
     "X-Request-Id"
 
 /* NULL if memory is short. */

@@ -20,7 +20,7 @@ enum { IDEMPOTENCY_KEY_MAX = 255, FIELDS_MAX = 8, FIELD_TEXT = 96 };
 
 /* Values of headers that are made up. */
 struct field_texts {
-    char wait[FIELD_TEXT], policy[FIELD_TEXT], limit[FIELD_TEXT], seen[FIELD_TEXT];
+    char wait[FIELD_TEXT], policy[FIELD_TEXT], limit[FIELD_TEXT], seen[FIELD_TEXT], age[FIELD_TEXT];
 };
 
 /* A hundred posts as long as they may be would be more than a connection holds (output_max). */
@@ -85,6 +85,10 @@ static size_t answer_fields(const struct exchange *ex, int status, struct http_f
     if (ex->answer.seen) {
         snprintf(texts->seen, FIELD_TEXT, "%" PRIu64, ex->answer.seen);
         fields[n++] = (struct http_field){"Tidings-Seen", texts->seen};
+    }
+    if (ex->answer.age_ms) {
+        snprintf(texts->age, FIELD_TEXT, "%" PRId64, ex->answer.age_ms);
+        fields[n++] = (struct http_field){"Tidings-Age", texts->age};
     }
     fields[n++] = (struct http_field){"X-Content-Type-Options", "nosniff"};
     fields[n++] = (struct http_field){"Cache-Control", "no-store"};

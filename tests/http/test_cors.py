@@ -6,7 +6,7 @@ from support.server import tidings
 
 APP, OTHER, STRANGER = "https://app.example", "http://localhost:5173", "https://app.example.evil"
 EXPOSED = {"allow", "content-encoding", "date", "etag", "ratelimit", "ratelimit-policy", "retry-after",
-           "tidings-seen", "www-authenticate", "x-request-id"}
+           "tidings-age", "tidings-seen", "www-authenticate", "x-request-id"}
 
 
 @pytest.fixture(scope="module")

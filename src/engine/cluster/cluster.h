@@ -297,6 +297,9 @@ bool cluster_sweep(struct caretaker *caretaker);
 /* Asks for the first time, too. Stopping is the ticker's. */
 enum tidings_err pulse_start(struct cluster *cluster);
 
+/* The database has not answered for so long that it is taken to be away. */
+bool pulse_is_silent(struct pulse *pulse);
+
 enum tidings_err cluster_status(struct engine *engine, struct tidings_cluster *status);
 
 /* A connection of nobody's; NULL: *err and *message say why. */

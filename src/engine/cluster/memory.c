@@ -63,20 +63,25 @@ static bool is_on(uint64_t epoch)
     return epoch & 1;
 }
 
-/* It is on, and what was heard of it last still holds. */
-static bool remembers(struct memory *memory, uint64_t *epoch)
+/* It is on, and what was heard of it last still holds. While the database is away nothing better can be had, and the answer says how old it is. */
+static bool may_recall(struct cluster *cluster, uint64_t *epoch, int64_t *age_ms)
 {
+    struct memory *memory = &cluster->memory;
+    int64_t heard_ms_ago = wait_now_ms() - atomic_load(&memory->heard_ms);
+    bool holds = heard_ms_ago < MEMORY_HEARD_MS;
     *epoch = atomic_load(&memory->epoch);
+    *age_ms = holds ? 0 : heard_ms_ago;
     return memory->wanted && !memory->exact && is_on(*epoch) &&
-           wait_now_ms() - atomic_load(&memory->heard_ms) < MEMORY_HEARD_MS;
+           (holds || pulse_is_silent(&cluster->pulse));
 }
 
 void memory_status(struct cluster *cluster, struct tidings_cluster *status)
 {
     struct memory *memory = &cluster->memory;
     uint64_t epoch;
+    int64_t age_ms;
     status->redis.configured = memory->wanted;
-    status->redis.remembers = remembers(memory, &epoch);
+    status->redis.remembers = may_recall(cluster, &epoch, &age_ms) && !age_ms;
     status->redis.recalled = atomic_load(&memory->recalled);
     status->redis.looked_up = atomic_load(&memory->looked_up);
     status->redis.masters = atomic_load(&memory->masters);
@@ -265,8 +270,9 @@ size_t memory_recall(struct reader *reader, struct tidings_call **calls,
     struct memory *memory = &reader->cluster->memory;
     uint64_t position = current_position(&memory->current);
     size_t left = 0;
+    int64_t age_ms;
     own->n = 0;
-    if (!remembers(memory, &own->epoch))
+    if (!may_recall(reader->cluster, &own->epoch, &age_ms))
         return n;
     own->n = ask_versions(reader, calls, n);
     if (!own->n)
@@ -279,6 +285,7 @@ size_t memory_recall(struct reader *reader, struct tidings_call **calls,
         if (can_be_recalled(calls[i]) && calls[i]->op->seen <= position &&
             reader_try(reader, calls[i], i, &said[i])) {
             atomic_fetch_add(&memory->recalled, 1);
+            calls[i]->answer->age_ms = age_ms;
             calls[i]->done(calls[i]);
             continue;
         }

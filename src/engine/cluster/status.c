@@ -197,6 +197,14 @@ enum tidings_err pulse_start(struct cluster *cluster)
     return ticker_start(&pulse->ticker, pulse_main, pulse) ? TIDINGS_OK : TIDINGS_NO_MEMORY;
 }
 
+bool pulse_is_silent(struct pulse *pulse)
+{
+    pthread_mutex_lock(&pulse->mutex);
+    uint64_t answered_us = pulse->answered_us;
+    pthread_mutex_unlock(&pulse->mutex);
+    return !answered_us || wait_now_us() - answered_us >= SILENT_MS * UINT64_C(1000);
+}
+
 static uint64_t waiting_in(struct queue *queue)
 {
     pthread_mutex_lock(&queue->mutex);
