@@ -43,12 +43,15 @@ void desk_init(struct cluster *cluster, struct desk *desk, bool reads)
     buf_init(&desk->text, TEXT_MAX);
 }
 
-/* The session's settings. MariaDB and MySQL each have their own word for the longest statement, and pass over the other's. */
+/* The session's settings. MariaDB and MySQL each have their own word for the longest statement, and pass over the other's. A server that stands
+ * still, or whose machine is gone, may hold locks that everybody needs; MariaDB takes them away from it when its slot can be had, too. */
 static void put_session(struct desk *desk)
 {
     buf_clear(&desk->text);
-    buf_printf(&desk->text, "SET SESSION TRANSACTION ISOLATION LEVEL %s",
-               desk->reads ? "REPEATABLE READ" : "READ COMMITTED");
+    buf_printf(&desk->text,
+               "SET SESSION TRANSACTION ISOLATION LEVEL %s"
+               ";SET SESSION autocommit=1 /*M!100301 , idle_write_transaction_timeout=%d*/",
+               desk->reads ? "REPEATABLE READ" : "READ COMMITTED", SERVER_SILENT_MS / 1000);
     if (desk->longest_ms)
         buf_printf(&desk->text,
                    ";SET SESSION autocommit=1 /*M!100101 , max_statement_time=%lld.%03lld*/ "
