@@ -16,7 +16,7 @@ struct cluster_args {
         uint64_t event_id; /* or: */
         int64_t time_ms;
     } since;
-    bool json, check, retry;
+    bool json, check, retry, wait;
 };
 
 /* Events are numbered; a time is a date, so that the two cannot be mixed up. */
@@ -45,6 +45,9 @@ static const struct cli_option options[] = {
     {.name = "retry",
      .at = offsetof(struct cluster_args, retry),
      .help = "dead: have all of them told again"},
+    {.name = "wait",
+     .at = offsetof(struct cluster_args, wait),
+     .help = "dead --retry, replay: until that is done, with progress on a terminal"},
 };
 
 static const struct cli_operand operands[] = {
@@ -274,7 +277,7 @@ static void put_letter(void *ctx, const struct tidings_dead_letter *letter)
     json_out_end(out);
 }
 
-static int print_dead_json(const struct cluster_args *args, const struct tidings_options *how)
+static int print_dead_json(const struct tidings_options *how, bool retry)
 {
     const char *message;
     struct buf text;
@@ -282,7 +285,7 @@ static int print_dead_json(const struct cluster_args *args, const struct tidings
     buf_init(&text, (size_t)1 << 30);
     json_out_init(&out, &text);
     json_out_array(&out);
-    enum tidings_err err = tidings_cluster_dead(how, args->retry, put_letter, &out, &message);
+    enum tidings_err err = tidings_cluster_dead(how, retry, put_letter, &out, &message);
     json_out_end(&out);
     if (!err)
         return print_text(&text);
@@ -290,13 +293,79 @@ static int print_dead_json(const struct cluster_args *args, const struct tidings
     return where_failed(how, err, message);
 }
 
+/* What somebody else has still to do. */
+struct left {
+    bool copies;   /* replay: of keys in Redis, not of Kafka */
+    uint64_t upto; /* replay: the last event that is gone through again */
+    uint64_t n;
+};
+
+typedef enum tidings_err count_left(const struct tidings_options *how, struct left *left,
+                                    const char **message);
+
+/* Looks again and again, until nothing is. */
+static enum tidings_err wait_for(const struct tidings_options *how, count_left *count,
+                                 struct left *left, const char **message)
+{
+    static const struct timespec pause = {.tv_nsec = 200000000};
+    struct tidings_progress progress = progress_in_rows();
+    enum tidings_err err = count(how, left, message);
+    uint64_t all = left->n;
+    while (!err && left->n) {
+        if (progress.tell)
+            progress.tell(progress.ctx, "told again", left->n < all ? all - left->n : 0, all);
+        nanosleep(&pause, NULL);
+        err = count(how, left, message);
+    }
+    if (progress.tell && all)
+        progress.tell(progress.ctx, "told again", all, all);
+    return err;
+}
+
+static void count_again(void *ctx, const struct tidings_dead_letter *letter)
+{
+    uint64_t *n = ctx;
+    *n += letter->again;
+}
+
+static enum tidings_err letters_left(const struct tidings_options *how, struct left *left,
+                                     const char **message)
+{
+    left->n = 0;
+    return tidings_cluster_dead(how, false, count_again, &left->n, message);
+}
+
+static enum tidings_err events_left(const struct tidings_options *how, struct left *left,
+                                    const char **message)
+{
+    struct tidings_cluster status;
+    enum tidings_err err = tidings_cluster_look(how, &status, message);
+    if (err)
+        return err;
+    uint64_t position = left->copies ? status.copies.position : status.relay.position;
+    left->n = left->upto > position ? left->upto - position : 0;
+    return TIDINGS_OK;
+}
+
+/* All are tried, and told or dead again; those that are left are then listed as without it. */
+static enum tidings_err retry_and_wait(const struct tidings_options *how, const char **message)
+{
+    struct left left = {0};
+    enum tidings_err err = tidings_cluster_dead(how, true, count_again, &left.n, message);
+    return err ? err : wait_for(how, letters_left, &left, message);
+}
+
 static int run_dead(const struct cluster_args *args, const struct tidings_options *how)
 {
     const char *message;
     uint64_t n = 0;
+    bool waits = args->retry && args->wait, retry = args->retry && !waits;
+    enum tidings_err err = waits ? retry_and_wait(how, &message) : TIDINGS_OK;
+    if (err)
+        return where_failed(how, err, message);
     if (args->json)
-        return print_dead_json(args, how);
-    enum tidings_err err = tidings_cluster_dead(how, args->retry, print_letter, &n, &message);
+        return print_dead_json(how, retry);
+    err = tidings_cluster_dead(how, retry, print_letter, &n, &message);
     if (err)
         return where_failed(how, err, message);
     if (!n)
@@ -324,7 +393,11 @@ static int run_replay(const struct cluster_args *args, const struct tidings_opti
     printf("%s again from event %" PRIu64 " on: %" PRIu64
            " positions; `tidings cluster status` tells how far that is\n",
            kafka ? "Kafka is told" : "Keys are renewed", first, positions);
-    return EXIT_FINE;
+    fflush(stdout);
+    struct left left = {.copies = !kafka, .upto = first + positions - 1};
+    if (args->wait)
+        err = wait_for(how, events_left, &left, &message);
+    return err ? where_failed(how, err, message) : EXIT_FINE;
 }
 
 /* ---- rebuild -------------------------------------------------------------------------------- */
@@ -402,8 +475,8 @@ const struct cli_command command_cluster = {
     .usage = "init --mysql URL\nstatus --mysql URL [--json]\nreconcile --mysql URL [--check]\n"
              "rebuild --mysql URL\nshow "
              "user|author|post ID --mysql URL\n"
-             "dead --mysql URL [--retry] [--json]\nreplay kafka|copies --since "
-             "TIME|EVENT_ID --mysql URL",
+             "dead --mysql URL [--retry [--wait]] [--json]\nreplay kafka|copies --since "
+             "TIME|EVENT_ID --mysql URL [--wait]",
     .about =
         "init makes the tables of the cluster engine in a database of MySQL or MariaDB, and the "
         "database itself if it is missing, or brings them up to date. It prints the steps that it "
@@ -429,7 +502,9 @@ const struct cli_command command_cluster = {
         "list.\n\n"
         "replay has Kafka told again of everything from an event on, or since a time, as far as "
         "events are kept; replay copies has the keys in Redis renewed by these events. It only "
-        "says so to the server that does it, and returns at once.\n\n"
+        "says so to the server that does it, and returns at once. With --wait it returns when "
+        "nothing waits any more, and shows how far that is; so does dead --retry when each has "
+        "been tried. Ctrl-C ends the waiting and nothing else.\n\n"
         "The password comes from TIDINGS_MYSQL_PASSWORD, or from the first line of the file that "
         "TIDINGS_MYSQL_PASSWORD_FILE names. TIDINGS_MYSQL stands in for --mysql.",
     .exits = "0 done; 1 show: there is no such row; reconcile: differences are left; rebuild: no "

@@ -3,15 +3,30 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/wait.h"
 #include "cli/cli.h"
+
+/* As if it went on as it did so far; 0: nobody knows yet. */
+static int64_t seconds_left(uint64_t done, uint64_t total)
+{
+    static int64_t began_ms;
+    if (!began_ms || !done)
+        began_ms = wait_now_ms();
+    double took_ms = (double)(wait_now_ms() - began_ms);
+    return done ? (int64_t)(took_ms / (double)done * (double)(total - done) / 1000) : 0;
+}
 
 /* Rows, and bytes where a data file is made. The rows looked at are told again at the end; what was copied is not, so
  * that line stays. */
 static void tell_rows(void *ctx, const char *part, uint64_t done, uint64_t total)
 {
+    int64_t left = seconds_left(done, total);
     (void)ctx;
     if (done == total)
-        fprintf(stderr, "\r%-60s\r", "");
+        fprintf(stderr, "\r%-80s\r", "");
+    else if (left)
+        fprintf(stderr, "\r%-24s %" PRIu64 " of %" PRIu64 ", about %" PRId64 ":%02d left  ", part,
+                done, total, left / 60, (int)(left % 60));
     else
         fprintf(stderr, "\r%-24s %" PRIu64 " of %" PRIu64, part, done, total);
     fflush(stderr);

@@ -104,6 +104,7 @@ def test_an_unknown_option(command, typed, meant):
     (["cluster", "show", "user", "--mysql", "mysql://u@h/d"], "ID is missing"),
     (["cluster", "dead", "kafka", "--mysql", "mysql://u@h/d"], "kafka is not a flag"),
     (["cluster", "replay", "--mysql", "mysql://u@h/d"], "CONSUMER is missing"),
+    (["cluster", "replay", "kafka", "--wait", "--mysql", "mysql://u@h/d"], "--since is missing"),
     (["cluster", "replay", "kafka", "--mysql", "mysql://u@h/d"], "--since is missing"),
     (["cluster", "replay", "kafka", "--since", "yesterday", "--mysql", "mysql://u@h/d"], "since must be the id of an event"),
     (["cluster", "show", "user", "Ann", "--mysql", "mysql://u@h/d"], "ID must be a number from 1"),

@@ -2,14 +2,17 @@
 fail: test_kafka_failures.py."""
 import json
 import os
+import pty
+import re
 import subprocess
 import sys
+import threading
 import time
 
 import database
 import topic
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
-from support.server import tidings, wait_until
+from support.server import BIN, clean_environment, tidings, wait_until
 
 
 def test_every_event_is_told_in_order_with_its_key(make_servers):
@@ -50,8 +53,8 @@ def dead(server, *more):
     return json.loads(done.stdout)
 
 
-def replay(server, since):
-    done = tidings("cluster", "replay", "kafka", "--since", str(since), "--mysql", database.url_of(server))
+def replay(server, since, *more):
+    done = tidings("cluster", "replay", "kafka", "--since", str(since), "--mysql", database.url_of(server), *more)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -86,14 +89,13 @@ def test_a_damaged_event_is_a_dead_letter_and_the_rest_goes_on(make_servers):
     assert all("damaged" in letter["reason"] for letter in dead(server))
     wait_until(lambda: topic.kafka_of(server)["dead"] == 3, "they are counted")
     # Unmended they are dead again; mended they are told, late.
-    dead(server, "--retry")
+    assert all(letter["again"] for letter in dead(server, "--retry"))
     wait_until(lambda: not any(letter["again"] for letter in dead(server)), "they were tried")
-    assert len(dead(server)) == 3
+    assert [letter["again"] for letter in dead(server, "--retry", "--wait")] == [False] * 3
     for number, mended in right.items():
         database.run(f"UPDATE dead_letter SET {mended} WHERE position = {number}; "
                      f"UPDATE outbox_event SET {mended} WHERE position = {number}", name)
-    assert all(letter["again"] for letter in dead(server, "--retry"))
-    wait_until(lambda: not dead(server), "they are told")
+    assert not dead(server, "--retry", "--wait"), "they are told"
     topic.check(server)
 
 
@@ -132,8 +134,60 @@ def test_replay_tells_again_what_was_told_since(make_servers):
     assert topic.check(server) == (len(ids), len(ids[10:]))
     assert "from event" in replay(server, "2026-01-01T00:00:00Z")
     wait_until(lambda: len(topic.read(server)) == 2 * len(ids) + len(ids[10:]), "all of them are")
+    assert "from event" in replay(server, ids[0], "--wait")
+    assert len(topic.read(server)) == 3 * len(ids) + len(ids[10:]), "when it returns they are"
     assert "not been told" in replay(server, ids[-1] + 1000)
     assert "not been told" in replay(server, "2100-01-01T00:00:00Z")
+
+
+BEGAN_MS = 1767225600000  # 2026-01-01T00:00:00Z
+MANY = 20000
+
+
+def test_a_time_is_found_without_reading_all_events(make_servers):
+    """A second apart, in an order that is wrong by up to a minute."""
+    (server,) = make_servers(1, settings={**topic.SETTINGS, "workers": 0})
+    name = database.name_of(server)
+    server.stop()
+    database.run(f"INSERT INTO outbox_event SELECT seq * 3, 1, {BEGAN_MS} + seq * 1000 + seq * 7919 % 60000, 1, 1, 1, 1, 0, 0, 0 "
+                 f"FROM seq_1_to_{MANY}; UPDATE relay SET position = 3 * {MANY}", name)
+
+    def rows_read():
+        return int(database.run("SHOW GLOBAL STATUS LIKE 'Handler_read_next'")[0].split()[1])
+
+    for hours in (5, 3, 1, 0):
+        (first,) = database.run(f"SELECT MIN(position) FROM outbox_event WHERE happened_at >= {BEGAN_MS} + {hours} * 3600000", name)
+        before = rows_read()
+        assert f"from event {first} on" in replay(server, f"2026-01-01T{hours:02}:00:00Z"), hours
+        assert rows_read() - before < MANY / 10
+        database.run(f"UPDATE relay SET position = 3 * {MANY}", name)
+    assert "not been told" in replay(server, "2026-01-01T06:00:00Z")
+    database.run("DELETE FROM outbox_event; UPDATE relay SET position = 0", name)
+
+
+def on_a_terminal(*command):
+    """What it writes to one."""
+    ours, its = pty.openpty()
+    try:
+        subprocess.run(command, env=clean_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=its, check=True)
+        return os.read(ours, 65536).decode()
+    finally:
+        os.close(its)
+        os.close(ours)
+
+
+def test_who_waits_on_a_terminal_sees_how_far_it_is(make_servers):
+    (server,) = make_servers(1, settings=topic.SETTINGS)
+    topic.some_events(server)
+    topic.catch_up(server)
+    n = len(topic.events_of(server))
+    topic.control("pause")
+    mended = threading.Timer(2, topic.control, ["resume"])
+    mended.start()
+    said = on_a_terminal(BIN, "cluster", "replay", "kafka", "--since", str(topic.events_of(server)[0]), "--wait", "--mysql",
+                         database.url_of(server))
+    mended.join()
+    assert re.search(rf"told again +0 of {n}\b", said), said
 
 
 # ---- Who may sign in; what is kept ----------------------------------------------------------------------------------

@@ -59,16 +59,45 @@ static enum sql_outcome one_number(struct sql *sql, struct buf *text, uint64_t *
     return outcome;
 }
 
+/* Times grow with positions, but for what servers' clocks differ, and how long a change may have waited for its commit. */
+enum { OUT_OF_ORDER_MS = 10 * 60 * 1000 };
+
+/* A place before which nothing happened at that time or later. There is no index of times, and all that is kept may be much: it is
+ * halved until nothing is between an event that is too early by far and the next one that is not. */
+static enum sql_outcome find_place(struct sql *sql, struct buf *text, int64_t since_ms,
+                                   uint64_t *place)
+{
+    uint64_t low = 0, high = 0;
+    buf_literal(text, "SELECT MAX(position)+1 FROM outbox_event");
+    enum sql_outcome outcome = one_number(sql, text, &high);
+    while (!outcome && low < high) {
+        uint64_t middle = low + (high - low) / 2, early = 0;
+        buf_printf(text,
+                   "SELECT position FROM (SELECT position, happened_at FROM outbox_event WHERE "
+                   "position>=%llu ORDER BY position LIMIT 1) e WHERE happened_at<%lld",
+                   (unsigned long long)middle, (long long)since_ms - OUT_OF_ORDER_MS);
+        outcome = one_number(sql, text, &early);
+        if (early)
+            low = early + 1;
+        else
+            high = middle;
+    }
+    *place = low;
+    return outcome;
+}
+
 /* The first event that is told again, 0 if there is none; and how far the consumer has come. */
 static enum sql_outcome find(struct sql *sql, struct buf *text, enum tidings_consumer consumer,
                              uint64_t event_id, int64_t since_ms, uint64_t *first,
                              uint64_t *position)
 {
+    enum sql_outcome outcome = event_id ? SQL_DONE : find_place(sql, text, since_ms, &event_id);
     buf_printf(text,
-               "SELECT position FROM outbox_event WHERE position >= %llu AND happened_at >= %lld "
+               "SELECT position FROM outbox_event WHERE position>=%llu AND happened_at>=%lld "
                "ORDER BY position LIMIT 1",
                (unsigned long long)event_id, (long long)since_ms);
-    enum sql_outcome outcome = one_number(sql, text, first);
+    outcome = outcome ? outcome : one_number(sql, text, first);
+    buf_clear(text);
     buf_printf(text, "SELECT position FROM relay WHERE id=%u", (unsigned)consumer);
     return outcome ? outcome : one_number(sql, text, position);
 }
