@@ -8,8 +8,10 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import database
+import pytest
 import topic
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 from support.server import BIN, clean_environment, tidings, wait_until
@@ -193,12 +195,59 @@ def test_who_waits_on_a_terminal_sees_how_far_it_is(make_servers):
 # ---- Who may sign in; what is kept ----------------------------------------------------------------------------------
 
 
-def test_a_broker_that_wants_a_password(make_servers):
-    how = {"settings": {"kafka": os.environ["TIDINGS_TEST_KAFKA_SASL"], "kafka_sasl": "plain", "kafka_user": "tidings"}}
-    (server,) = make_servers(1, **how, environment={"TIDINGS_KAFKA_PASSWORD": "open sesame"})
+PASSWORD = "open sesame"  # of tests/support/with-kafka
+
+
+def how_to(listener, sasl=None, ca="ca.pem", password=PASSWORD, **more):
+    """Of a server that uses this listener."""
+    settings = {"kafka": os.environ[f"TIDINGS_TEST_KAFKA_{listener}"]}
+    if "TLS" in listener:
+        settings |= {"kafka_tls": 1, "kafka_ca_file": Path(os.environ["TIDINGS_TEST_KAFKA_CA"]).parent / ca}
+    if sasl:
+        settings |= {"kafka_sasl": sasl, "kafka_user": "tidings"}
+    return {"settings": settings, "environment": more or {"TIDINGS_KAFKA_PASSWORD": password}}
+
+
+def all_that_is_said(server):
+    """By a server, to whoever may look; and by the command."""
+    admin = server.admin()
+    said = [server.log_text(), Path(f"/proc/{server.process.pid}/cmdline").read_text(), str(admin.get("/admin/status")),
+            str(admin.send("GET", "/v1/admin/metrics").body),
+            tidings("cluster", "status", "--json", "--mysql", database.url_of(server)).stdout]
+    assert all(said)
+    return "".join(said)
+
+
+@pytest.mark.parametrize("listener, sasl", [("SASL", "plain"), ("SASL", "scram-sha-256"), ("TLS", None), ("SASL_TLS", "plain"),
+                                            ("SASL_TLS", "scram-sha-512")])
+def test_brokers_that_want_passwords_and_tls(make_servers, listener, sasl):
+    (server,) = make_servers(1, **how_to(listener, sasl))
     topic.some_events(server)
     topic.catch_up(server)
     topic.check(server)
+    assert PASSWORD not in all_that_is_said(server)
+
+
+def test_the_password_may_be_in_a_file(make_servers, tmp_path):
+    (tmp_path / "password").write_text(PASSWORD + "\n")
+    (server,) = make_servers(1, **how_to("SASL_TLS", "scram-sha-256", TIDINGS_KAFKA_PASSWORD_FILE=os.fspath(tmp_path / "password")))
+    topic.some_events(server)
+    topic.catch_up(server)
+
+
+@pytest.mark.parametrize("how, why", [
+    ({"listener": "TLS", "ca": "other.pem"}, "certificate verify failed"),
+    ({"listener": "SASL_TLS", "sasl": "scram-sha-512", "ca": "other.pem"}, "certificate verify failed"),
+    ({"listener": "SASL_TLS", "sasl": "scram-sha-512", "password": "close sesame"}, "uthentication failed"),
+    ({"listener": "SASL", "sasl": "plain", "password": "close sesame"}, "uthentication failed"),
+])
+def test_a_broker_that_cannot_be_trusted_or_does_not_trust_is_told_of_and_hurts_nobody(make_servers, how, why):
+    (server,) = make_servers(1, **how_to(**how))
+    topic.some_events(server)
+    wait_until(lambda: why in (topic.kafka_of(server) or {"trouble": ""})["trouble"], "it says why")
+    assert topic.told(server) == 0
+    said = all_that_is_said(server)
+    assert why in said and "sesame" not in said
 
 
 def test_what_was_not_told_is_kept_twice_as_long(make_servers):
