@@ -250,6 +250,8 @@ static void print_seconds(struct buf *to, const char *name, const char *help, do
 
 static void print_redis(struct buf *to, const struct tidings_cluster *cluster)
 {
+    if (!cluster->redis.configured)
+        return;
     metrics_single(to, "cluster_redis_remembers", "gauge",
                    "1: badges are answered with what is remembered in Redis.",
                    cluster->redis.remembers);

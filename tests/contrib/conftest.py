@@ -10,6 +10,10 @@ sys.path[:0] = [HERE, os.path.join(HERE, os.pardir, "http")]
 from support.server import Server  # noqa: E402
 
 
+# Where there are none: what a server says of them it says then, too.
+SERVICES = {"redis": "127.0.0.1:1", "kafka": "127.0.0.1:1"}
+
+
 @pytest.fixture(scope="session")
 def servers():
     """A server of each engine, by its name."""
@@ -18,7 +22,7 @@ def servers():
     try:
         for engine in ("local", "cluster"):
             os.environ["TIDINGS_TEST_ENGINE"] = engine
-            made[engine] = Server()
+            made[engine] = Server(settings=SERVICES if engine == "cluster" else {})
             made[engine].start()
         yield made
     finally:

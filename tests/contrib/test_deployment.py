@@ -19,7 +19,8 @@ from tools import CONTRIB, from_package, run
 COMPOSE = CONTRIB / "compose" / "compose.yaml"
 MANIFESTS = CONTRIB / "kubernetes" / "tidings.yaml"
 DOCKERFILE = CONTRIB / "Dockerfile"
-PASSWORD = "a password of the tests"
+PASSWORD = "a password of the tests"  # of Redis, too: tests/meson.build
+KAFKA_PASSWORD = "open sesame"  # tests/support/with-kafka
 BEYOND_MS = 3000  # so long an answer may take beyond its deadline
 BIN_OF_VENV = Path(sys.executable).parent
 
@@ -47,7 +48,7 @@ def from_manifests(kind):
     (volume,) = pod["volumes"]
     # As the command at the top of the file makes it.
     names = re.findall(r"--from-file=(\S+)", MANIFESTS.read_text())
-    assert mount["name"] == volume["name"] and volume["secret"]["secretName"] == "tidings" and len(names) == 2
+    assert mount["name"] == volume["name"] and volume["secret"]["secretName"] == "tidings" and len(names) == 4
     assert container["envFrom"] == [{"configMapRef": {"name": "tidings"}}]
     secrets = {f"{mount['mountPath']}/{name}" for name in names}
     return container["args"], {**image_environment(), **manifests()["ConfigMap"]["data"]}, secrets
@@ -71,14 +72,33 @@ class Here:
         replaced["TIDINGS_MYSQL"] = f"mysql://tidings@localhost/{database}?socket={socket_of()}"
         if url.group(1):
             replaced["TIDINGS_MYSQL"] += "&tls=verify&ca=" + os.environ["TIDINGS_TEST_MYSQL_CA"]
+        self.put_redis(replaced)
+        self.put_kafka(replaced)
         replaced["TIDINGS_LISTEN"] = re.sub(r"^0\.0\.0\.0:8080$", "127.0.0.1:0", replaced["TIDINGS_LISTEN"])
         self.environment = replaced
+
+    @staticmethod
+    def put_redis(replaced):
+        """The test's has TLS for everybody."""
+        assert re.fullmatch(r"redis(-0\.redis)?:6379(,redis-\d\.redis:6379)*", replaced["TIDINGS_REDIS"])
+        assert replaced.pop("TIDINGS_REDIS_TLS", None) == ("verify" if "," in replaced["TIDINGS_REDIS"] else None)
+        replaced |= {"TIDINGS_REDIS": os.environ["TIDINGS_TEST_REDIS"], "TIDINGS_REDIS_TLS": "verify",
+                     "TIDINGS_REDIS_CA": os.environ["TIDINGS_TEST_REDIS_CA"]}
+
+    @staticmethod
+    def put_kafka(replaced):
+        """As it is reached there: openly, or with TLS and a password."""
+        open_one = {"kafka:9092": "", "kafka:9093": "_SASL_TLS"}[replaced["TIDINGS_KAFKA"]]
+        replaced["TIDINGS_KAFKA"] = os.environ[f"TIDINGS_TEST_KAFKA{open_one}"]
+        if open_one:
+            replaced["TIDINGS_KAFKA_CA_FILE"] = os.environ["TIDINGS_TEST_KAFKA_CA"]
 
     @staticmethod
     def secret(directory, path):
         made = directory / Path(path).name
         keys = {"keys": [{"alg": "HS256", "secret": encoded(SECRET)}]}
-        made.write_text(json.dumps(keys) if made.suffix == ".json" else PASSWORD + "\n")
+        password = KAFKA_PASSWORD if "kafka" in made.name else PASSWORD
+        made.write_text(json.dumps(keys) if made.suffix == ".json" else password + "\n")
         made.chmod(0o600)
         return made
 
@@ -123,6 +143,10 @@ class Running:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=PATIENCE_S) as answer:
             return answer.status
 
+    def metrics(self):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=PATIENCE_S) as answer:
+            return answer.read().decode()
+
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
         assert self.process.wait(PATIENCE_S) == 0, self.log.read_text()
@@ -139,6 +163,8 @@ def test_what_is_started_there_works_here(init, servers, tmp_path, database):
         for number, container in enumerate(servers()):
             started.append(Running(Here(container, tmp_path, database), tmp_path / f"{number}.log"))
         assert {one.status(path) for one in started for path in ("/healthz", "/readyz", "/metrics")} == {200}
+        for wanted in ("redis_remembers 1", "kafka_relays 1", "kafka_trouble 0"):
+            wait_until(lambda: all(f"\ntidings_cluster_{wanted}\n" in one.metrics() for one in started), wanted)
     finally:
         for one in started:
             one.stop()
@@ -199,7 +225,8 @@ def test_the_front_hides_what_is_the_operators_and_goes_on_without_a_server(tmp_
 def test_variables_are_those_that_the_program_knows(container):
     """It does not notice any other."""
     flags = set(re.findall(r"--([a-z][a-z-]*)", tidings("serve", "--help").stdout))
-    known = {"TIDINGS_" + flag.upper().replace("-", "_") for flag in flags} | {"TIDINGS_MYSQL_PASSWORD_FILE"}
+    known = {"TIDINGS_" + flag.upper().replace("-", "_") for flag in flags} | {
+        f"TIDINGS_{service}_PASSWORD_FILE" for service in ("MYSQL", "REDIS", "KAFKA")}
     _, environment, _ = container()
     assert set(environment) <= known
 

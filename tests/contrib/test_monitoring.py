@@ -6,7 +6,7 @@ import re
 import pytest
 import yaml
 from support.metrics import scrape
-from support.server import routes
+from support.server import routes, wait_until
 from support.webhooks import put
 from tools import CONTRIB, ROOT, promtool
 
@@ -98,6 +98,8 @@ def known(servers):
         with server.client() as client:
             assert client.request("GET", "/v1/inbox/badge").status == 401
         put(server.admin(), "push", "https://push.example/", disabled=True)
+        wait_until(lambda: engine == "local" or "tidings_cluster_kafka_relays" in {name for name, _ in scrape(server).samples},
+                   "Kafka is wanted")
         found[engine] = Known(scrape(server).samples)
     return found
 
