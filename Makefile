@@ -59,11 +59,11 @@ run: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) tidings
 	@$(BUILD)/tidings serve --dev
 
-## make cluster  a throw-away MariaDB and three servers on it with the demo community, on free ports; Ctrl-C ends them
+## make cluster  a throw-away MariaDB, Redis Cluster, Kafka and three servers with the demo community, on free ports; Ctrl-C ends them
 cluster: $(BUILD)/build.ninja
 	@scripts/setup cluster
 	@ninja -C $(BUILD) tidings
-	@tests/support/with-mariadb scripts/cluster $(BUILD)/tidings
+	@scripts/cluster $(BUILD)/tidings
 
 ## make test    everything that must pass; SAN=address|undefined|thread for a sanitizer
 test: everything

@@ -1,4 +1,4 @@
-"""What `make cluster` starts: three servers that answer alike; Ctrl-C leaves nothing behind."""
+"""What `make cluster` starts: three services, and three servers that answer alike; Ctrl-C leaves nothing behind."""
 import json
 import os
 import re
@@ -34,8 +34,7 @@ class Cluster:
     def __init__(self, tmp_path):
         self.out = tmp_path / "out"
         with open(self.out, "wb") as out:
-            self.process = subprocess.Popen([ROOT / "tests/support/with-mariadb", ROOT / "scripts/cluster", BIN],
-                                            env=clean_environment(TMPDIR=os.fspath(tmp_path)), stdin=subprocess.DEVNULL,
+            self.process = subprocess.Popen([ROOT / "scripts/cluster", BIN], env=clean_environment(TMPDIR=os.fspath(tmp_path)), stdin=subprocess.DEVNULL,
                                             stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
         wait_until(lambda: "Ctrl-C" in self.out.read_text() or self.process.poll() is not None, "the words of welcome", START_S)
         said = self.out.read_text()
@@ -55,17 +54,32 @@ class Cluster:
         os.killpg(self.process.pid, signal.SIGINT)
         return self.process.wait(START_S)
 
+    def shell(self, commands):
+        """In a shell that has read the variables; what it printed."""
+        done = subprocess.run(["bash", "-ec", f". {self.variables}\n{commands}"], env=clean_environment(), capture_output=True,
+                              text=True, stdin=subprocess.DEVNULL, timeout=START_S, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def look(self, program, more):
+        """What one of the command lines that it printed says."""
+        line = re.search(rf"^  ({program} .*)$", self.out.read_text(), re.MULTILINE).group(1)
+        return self.shell(f"{line} {more}")
+
 
 def test_three_servers_answer_alike_and_nothing_is_left_of_them(tmp_path):
     cluster = Cluster(tmp_path)
     started = descendants(cluster.process.pid)
     try:
-        assert len(set(cluster.ports)) == 3 and len(started) >= 5, "a database, three servers and who started them"
+        assert len(set(cluster.ports)) == 3 and len(started) >= 14, "a database, six nodes, a broker, three servers, and who started them"
         unread = [cluster.ask(port, "GET", "/inbox/badge")["total"] for port in cluster.ports]
         assert len(set(unread)) == 1 and unread[0] > 0
         post = cluster.ask(cluster.ports[0], "GET", "/inbox?filter=unread&limit=1")["items"][0]["post_id"]
         cluster.ask(cluster.ports[1], "POST", f"/posts/{post}/open")
         assert [cluster.ask(port, "GET", "/inbox/badge")["total"] for port in cluster.ports] == [unread[0] - 1] * 3
+        assert int(cluster.look("mariadb", "--skip-column-names -e 'SELECT COUNT(*) FROM post'")) > 0
+        assert cluster.look("redis-cli", "cluster info").startswith("cluster_state:ok")
+        assert json.loads(cluster.look("kcat", "-c 1 -q"))["event_id"] > 0, "Kafka was told of the demo"
     finally:
         code = cluster.interrupt()
     assert code == 0, cluster.out.read_text()[-4000:]
@@ -85,13 +99,21 @@ def tour():
 def test_the_tour_is_as_the_document_says(tmp_path):
     cluster = Cluster(tmp_path)
     try:
-        done = subprocess.run(["bash", "-ec", f". {cluster.variables}\n{tour()}"], env=clean_environment(), capture_output=True, text=True,
-                              stdin=subprocess.DEVNULL, timeout=START_S, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-        badges = re.findall(r'^\{"total":(\d+)\}', done.stdout, re.MULTILINE)
-        assert len(badges) == 6 and len(set(badges)) == 1, "of three, of the two that were left, of the one that was started"
-        assert done.stdout.count("mysql ") == 2 and len(re.findall(r"^server \d+", done.stdout, re.MULTILINE)) >= 6
+        said = cluster.shell(tour())
+        badges = re.findall(r'\{"total":(\d+)\}', said)
+        assert len(badges) == 10 and len(set(badges)) == 1, said
+        assert said.count("mysql ") == 2 and len(re.findall(r"^server \d+", said, re.MULTILINE)) >= 6
+        assert said.count("kafka ") == 2
+        for port in cluster.ports:
+            assert cluster.ask(port, "GET", "/inbox/badge")["total"] == int(badges[0])
         assert cluster.process.poll() is None
     finally:
         code = cluster.interrupt()
     assert code == 0, cluster.out.read_text()[-4000:]
+
+
+def test_a_part_that_is_not_there_is_refused_with_a_word(tmp_path):
+    """And a shell that has read no variables has none."""
+    done = subprocess.run([ROOT / "scripts/cluster", "kill", "server", "1"], env=clean_environment(), capture_output=True, text=True,
+                          cwd=tmp_path, stdin=subprocess.DEVNULL, timeout=START_S, check=False)
+    assert done.returncode == 1 and "there is no server here" in done.stderr
