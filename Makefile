@@ -85,6 +85,8 @@ cluster-tests: everything
 		tests/http/test_cluster_failures.py --long
 	@TIDINGS_TEST_ENGINE=cluster TIDINGS_BIN=$(BUILD)/tidings tests/support/with-mariadb tests/support/with-kafka \
 		tests/support/in-venv -m pytest tests/cluster/test_kafka.py tests/cluster/test_kafka_failures.py
+	@TIDINGS_TEST_ENGINE=cluster TIDINGS_BIN=$(BUILD)/tidings tests/support/with-mariadb tests/support/with-redis \
+		--cluster-require-full-coverage=no tests/support/with-kafka tests/support/in-venv -m pytest tests/cluster/test_parts_fail.py --long
 	@TIDINGS_BIN=$(BUILD)/tidings TIDINGS_TEST_ENGINE=cluster TIDINGS_TEST_SERVERS=3 tests/support/with-mariadb tests/http/run -q
 	@TIDINGS_BIN=$(BUILD)/tidings TIDINGS_TEST_ENGINE=cluster tests/support/with-mariadb \
 		node --test --test-concurrency=1 $(filter-out %pictures.test.mjs,$(wildcard tests/console/*.test.mjs))

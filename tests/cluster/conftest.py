@@ -10,6 +10,16 @@ sys.path[:0] = [HERE, os.path.join(HERE, os.pardir, "http")]
 from support.server import Server  # noqa: E402
 
 
+def pytest_addoption(parser):
+    parser.addoption("--long", action="store_true", help="run the long tests, too")
+
+
+def pytest_collection_modifyitems(config, items):
+    long = [item for item in items if item.get_closest_marker("long") and not config.getoption("--long")]
+    config.hook.pytest_deselected(items=long)
+    items[:] = [item for item in items if item not in long]
+
+
 @pytest.fixture
 def make_servers():
     """So many, started, on one database that nobody else has; verify finds nothing in it afterwards."""

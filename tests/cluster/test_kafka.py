@@ -13,7 +13,6 @@ from pathlib import Path
 import database
 import pytest
 import topic
-from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 from support.server import BIN, clean_environment, tidings, wait_until
 
 
@@ -61,15 +60,6 @@ def replay(server, since, *more):
     return done.stdout
 
 
-def limit_messages(server, n):
-    """The topic takes no larger ones."""
-    resource = ConfigResource(ResourceType.TOPIC, topic.name_of(server), incremental_configs=[
-        ConfigEntry("max.message.bytes", str(n), incremental_operation=AlterConfigOpType.SET)])
-    admin = AdminClient({"bootstrap.servers": topic.BROKER})
-    for future in admin.incremental_alter_configs([resource]).values():
-        future.result(30)
-
-
 def test_a_damaged_event_is_a_dead_letter_and_the_rest_goes_on(make_servers):
     (server,) = make_servers(1, settings={**topic.SETTINGS, "workers": 0})
     for _ in range(3):
@@ -106,9 +96,7 @@ def test_an_event_that_no_broker_takes_is_a_dead_letter(make_servers):
     ann = server.user()
     post = ann.publish()["id"]
     topic.catch_up(server)
-    # What a batch of one has besides key and value is 70 bytes. A comment's event is longer than that of a post, by its post_id.
-    message, _ = topic.read(server)[0]
-    limit_messages(server, 70 + len(message.key()) + len(message.value()) + 4)
+    topic.limit_messages(server, topic.size_of_a_post(server) + 4)  # a comment's event is longer, by its post_id
     ann.comment(post)
     ann.publish()
     topic.catch_up(server)
@@ -116,7 +104,7 @@ def test_an_event_that_no_broker_takes_is_a_dead_letter(make_servers):
     types = {event["event_id"]: event["type"] for event in server.admin().get("/events?limit=100")["items"]}
     assert [types[letter["event_id"]] for letter in letters] == ["CommentCreated"], (letters, types)
     topic.check(server, but=[letters[0]["event_id"]])
-    limit_messages(server, 1_000_000)
+    topic.limit_messages(server, 1_000_000)
     dead(server, "--retry")
     wait_until(lambda: not dead(server), "it is told")
     topic.check(server)

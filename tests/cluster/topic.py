@@ -7,6 +7,7 @@ from pathlib import Path
 
 import database
 from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 from jsonschema import Draft202012Validator
 from support.server import wait_until
 
@@ -71,6 +72,21 @@ def read(server, from_offsets=None):
     finally:
         consumer.close()
     return found
+
+
+def size_of_a_post(server):
+    """Of the largest batch of one that tells of a post."""
+    sizes = [len(message.key()) + len(message.value()) for message, event in read(server) if event["type"] == "PostPublished"]
+    return max(sizes) + 70  # what it has besides key and value
+
+
+def limit_messages(server, n):
+    """The topic takes no larger ones."""
+    resource = ConfigResource(ResourceType.TOPIC, name_of(server), incremental_configs=[
+        ConfigEntry("max.message.bytes", str(n), incremental_operation=AlterConfigOpType.SET)])
+    admin = AdminClient({"bootstrap.servers": BROKER})
+    for future in admin.incremental_alter_configs([resource]).values():
+        future.result(30)
 
 
 def key_of(event):
