@@ -83,6 +83,8 @@ cluster-tests: everything
 		$(BUILD)/tests/concurrency_test --seconds 20 --processes 3
 	@TIDINGS_TEST_ENGINE=cluster TIDINGS_BIN=$(BUILD)/tidings tests/support/with-mariadb tests/support/in-venv -m pytest \
 		tests/http/test_cluster_failures.py --long
+	@TIDINGS_TEST_ENGINE=cluster TIDINGS_BIN=$(BUILD)/tidings ALL=1 SEED=$(SEED) tests/support/with-mariadb \
+		--innodb-flush-method=nosync --sync-binlog=0 tests/support/in-venv -m pytest tests/cluster/test_damaged.py -k row
 	@TIDINGS_TEST_ENGINE=cluster TIDINGS_BIN=$(BUILD)/tidings tests/support/with-mariadb tests/support/with-kafka \
 		tests/support/in-venv -m pytest tests/cluster/test_kafka.py tests/cluster/test_kafka_failures.py
 	@TIDINGS_TEST_ENGINE=cluster TIDINGS_BIN=$(BUILD)/tidings tests/support/with-mariadb tests/support/with-redis \

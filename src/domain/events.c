@@ -100,5 +100,5 @@ uint64_t tidings_webhook_bits(uint64_t events)
 
 bool tidings_webhook_wants(uint64_t events, const struct tidings_event *event)
 {
-    return tidings_webhook_bits(events) >> event->type & 1;
+    return event_is_sound(event) && tidings_webhook_bits(events) >> event->type & 1;
 }

@@ -5,6 +5,11 @@
 
 #include "tidings.h"
 
+/* Types that are kept are numbered from 1 on. */
+#define X(type, name, action, target) +1
+enum { EVENT_TYPES = 0 TIDINGS_EVENTS(X) };
+#undef X
+
 /* Every type that may be kept has its bit. */
 extern const uint64_t event_bits_all;
 

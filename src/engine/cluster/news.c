@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/thread.h"
+#include "domain/events.h"
 #include "engine/cluster/cluster.h"
 
 enum { EVERY_MS = 25, IDLE_MS = 250, PAGE = 1000 };
@@ -55,8 +56,10 @@ void news_put_passing(struct lane *lane)
     buf_literal(&lane->desk.text, ");");
 }
 
+enum { PASSING_EVENTS = PASSING_MAX / 10 };
+
 /* How many there are; 0: more than could be remembered, or damage, which is taken for that. */
-static size_t take_passing(struct bytes bytes, struct tidings_event events[PASSING_MAX / 10])
+static size_t take_passing(struct bytes bytes, struct tidings_event events[PASSING_EVENTS])
 {
     struct decoder from = decoder_of(bytes.p, bytes.n);
     size_t n = 0;
@@ -64,7 +67,8 @@ static size_t take_passing(struct bytes bytes, struct tidings_event events[PASSI
         size_t length = read_u8(&from);
         int64_t happened_at = (int64_t)read_u64(&from);
         const uint8_t *record = read_bytes(&from, length);
-        if (!record || !event_decode_any((struct bytes){record, length}, &events[n]))
+        if (!record || n == PASSING_EVENTS ||
+            !event_decode_any((struct bytes){record, length}, &events[n]))
             return 0;
         events[n++].happened_at = happened_at;
     }
@@ -128,7 +132,7 @@ static bool put_lane_news(struct news_reader *news, const struct ends *ends, uns
 
 static enum sql_outcome read_passing(struct news_reader *news, const struct ends *ends)
 {
-    struct tidings_event events[PASSING_MAX / 10];
+    struct tidings_event events[PASSING_EVENTS];
     struct desk *desk = &news->desk;
     bool any = false;
     for (unsigned slot = 0; slot < ID_SLOTS; slot++)
@@ -158,6 +162,18 @@ static enum sql_outcome read_page(struct news_reader *news, uint64_t end,
     *n = question.n;
     buf_clear(&desk->text);
     return outcome;
+}
+
+/* Of what nobody here knows, nobody is told. */
+static void tell_page(struct news_reader *news, const struct tidings_event *events, size_t n)
+{
+    struct tidings_event known[PAGE];
+    size_t n_known = 0;
+    for (size_t i = 0; i < n; i++)
+        if (event_is_sound(&events[i]))
+            known[n_known++] = events[i];
+    if (n_known)
+        tell(news->cluster, known, n_known);
 }
 
 static int64_t now_s(void)
@@ -207,8 +223,8 @@ static bool look(struct news_reader *news, struct tidings_event *events)
     }
     if (!outcome && watched && ends.position > news->position)
         outcome = read_page(news, ends.position, events, &n);
-    if (!outcome && n)
-        tell(news->cluster, events, n);
+    if (!outcome)
+        tell_page(news, events, n);
     if (!outcome && watched)
         outcome = read_passing(news, &ends);
     if (outcome) {

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "domain/events.h"
 #include "engine/records/parts.h"
 
 /* ---- A user --------------------------------------------------------------------------------- */
@@ -538,11 +539,6 @@ size_t event_encode(const struct tidings_event *event, uint8_t to[EVENT_RECORD_M
         to[n++] = (uint8_t)event->reaction;
     return n;
 }
-
-/* Types that are kept are numbered from 1 on. */
-#define X(type, name, action, target) +1
-enum { EVENT_TYPES = 0 TIDINGS_EVENTS(X) };
-#undef X
 
 bool event_decode_any(struct bytes from, struct tidings_event *event)
 {

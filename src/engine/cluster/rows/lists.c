@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists, page by page, and events: questions that are asked in SQL. */
+#include "domain/events.h"
 #include "domain/ids.h"
 #include "domain/name.h"
 #include "engine/cluster/rows/desk.h"
@@ -120,8 +121,11 @@ static void put_events(struct buf *text, const struct question *question)
         put_condition(text, "position", "<=", question->after.b);
     } else if (question->what == ASKS_DEAD) {
         put_condition(text, "again", "=", 1);
-    } else {
+    } else { /* what cannot be read is nobody's, and holds nobody up */
         put_condition(text, "happened_at", counts ? "<" : ">=", question->after.b);
+        put_condition(text, "event_type", "<=", EVENT_TYPES);
+        put_condition(text, "event_type", ">", 0);
+        put_condition(text, "reaction", "<=", TIDINGS_DOWNVOTE);
     }
     if (counts) {
         put_condition(text, "position", "<=", question->up_to);
@@ -211,6 +215,8 @@ static const struct question *ask(struct view *view, struct question wanted)
     for (struct question *question = desk->questions; question; question = question->next)
         if (same(question, &wanted))
             return question->answered ? question : NULL;
+    if (view_failed(view)) /* nothing more will come of it */
+        return NULL;
     own->incomplete = true;
     struct question *asked = view_array(view, &desk->sheet.arena, 1, sizeof *asked);
     if (!asked)

@@ -37,6 +37,16 @@ static struct bytes bytes_at(const struct value *row, unsigned text)
     return row && row->exists ? row->texts[text] : (struct bytes){(const uint8_t *)"", 0};
 }
 
+/* One of an enumeration, which is from 1 to its last; anything else is damage. */
+static unsigned word_at(struct view *view, const struct value *row, unsigned number, unsigned last)
+{
+    uint64_t word = row->numbers[number];
+    if (word >= 1 && word <= last)
+        return (unsigned)word;
+    view_corrupt(view);
+    return 1;
+}
+
 /* ---- Users ---------------------------------------------------------------------------------- */
 
 /* Which counters of a user others change, and where they stand. */
@@ -177,7 +187,7 @@ static bool get_post(struct view *view, uint64_t id, struct post_record *post)
         return false;
     *post = (struct post_record){
         .deleted = row->numbers[POST_REMOVED] != 0,
-        .kind = (enum tidings_post_kind)row->numbers[POST_KIND],
+        .kind = (enum tidings_post_kind)word_at(view, row, POST_KIND, TIDINGS_STORY),
         .author = row->numbers[POST_AUTHOR],
         .seq = (uint32_t)row->numbers[POST_NUMBER],
         .edited = row->numbers[POST_EDITED],
@@ -271,7 +281,8 @@ static struct reaction_record get_reaction(struct view *view, uint64_t user, uin
         const struct value *row = desk_get(view, KIND_REACTION, user, target, (uint64_t)i);
         if (!row || !row->exists)
             continue;
-        record.target = (enum tidings_target)row->numbers[REACTION_TARGET];
+        record.target =
+            (enum tidings_target)word_at(view, row, REACTION_TARGET, TIDINGS_TARGET_COMMENT);
         record.stamp[i] = row->numbers[REACTION_STAMP];
     }
     return record;
@@ -324,8 +335,11 @@ static bool get_comment(struct view *view, uint64_t id, struct comment_record *c
     *comment = (struct comment_record){0};
     if (!row)
         return true; /* as above */
+    if (!row->exists)
+        return false;
     *comment = (struct comment_record){
-        .status = (enum tidings_comment_status)row->numbers[COMMENT_STATUS],
+        .status = (enum tidings_comment_status)word_at(view, row, COMMENT_STATUS,
+                                                       TIDINGS_COMMENT_DELETED),
         .moderated = row->numbers[COMMENT_MODERATED],
         .post = row->numbers[COMMENT_POST],
         .parent = row->numbers[COMMENT_PARENT],
@@ -335,7 +349,7 @@ static bool get_comment(struct view *view, uint64_t id, struct comment_record *c
         .replies = row->numbers[COMMENT_REPLIES],
         .listed = row->numbers[COMMENT_LISTED],
     };
-    return row->exists;
+    return true;
 }
 
 static void put_comment(struct view *view, uint64_t id, const struct comment_record *old,
