@@ -1273,7 +1273,8 @@ struct tidings_cluster {
         bool remembers;               /* badges are answered from it */
         uint64_t recalled, looked_up; /* badges: from it, and from the database */
         unsigned masters,
-            away; /* of the Redis Cluster, and how many of them did not answer lately */
+            away;          /* of the Redis Cluster, and how many of them did not answer lately */
+        char trouble[256]; /* why it cannot be used; "": nothing is wrong */
         uint64_t filled, renewed; /* keys for others */
         uint64_t dropped;         /* questions that too many others were before to fill keys by */
     } redis;

@@ -194,6 +194,8 @@ static void put_redis(struct json_out *out, const struct tidings_cluster *cluste
     put_u64(out, "looked_up", cluster->redis.looked_up);
     put_u64(out, "masters", cluster->redis.masters);
     put_u64(out, "away", cluster->redis.away);
+    json_out_key(out, "trouble");
+    json_out_text(out, cluster->redis.trouble);
     put_u64(out, "filled", cluster->redis.filled);
     put_u64(out, "renewed", cluster->redis.renewed);
     put_u64(out, "dropped", cluster->redis.dropped);

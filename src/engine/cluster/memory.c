@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/cluster/memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -35,6 +36,7 @@ enum tidings_err memory_open(struct cluster *cluster, const struct tidings_optio
                                   .password = options->redis_password,
                                   .tls = options->redis_tls,
                                   .ca_file = options->redis_ca};
+    pthread_mutex_init(&memory->telling, NULL);
     if (!options->redis)
         return TIDINGS_OK;
     bool fine = open_one(cluster, &redis, &memory->probe, message);
@@ -56,6 +58,7 @@ void memory_close(struct cluster *cluster)
         versions_close(cluster->lanes[i].memory.versions);
     for (unsigned i = 0; i < READERS; i++)
         versions_close(cluster->readers[i].memory.versions);
+    pthread_mutex_destroy(&cluster->memory.telling);
 }
 
 static bool is_on(uint64_t epoch)
@@ -86,6 +89,9 @@ void memory_status(struct cluster *cluster, struct tidings_cluster *status)
     status->redis.looked_up = atomic_load(&memory->looked_up);
     status->redis.masters = atomic_load(&memory->masters);
     status->redis.away = atomic_load(&memory->away);
+    pthread_mutex_lock(&memory->telling);
+    snprintf(status->redis.trouble, sizeof status->redis.trouble, "%s", memory->trouble);
+    pthread_mutex_unlock(&memory->telling);
 }
 
 /* ---- The epoch ------------------------------------------------------------------------------ */
@@ -118,12 +124,15 @@ enum sql_outcome memory_forget(struct sql *sql)
                              "UPDATE rebuild SET wanted=wanted+1 WHERE id=1");
 }
 
-static void note_health(struct memory *memory)
+static void note_health(struct memory *memory, bool there)
 {
     struct redis_health health;
     versions_health(memory->probe, &health);
     atomic_store(&memory->masters, health.masters);
     atomic_store(&memory->away, health.away);
+    pthread_mutex_lock(&memory->telling);
+    snprintf(memory->trouble, sizeof memory->trouble, "%s", there ? "" : health.problem);
+    pthread_mutex_unlock(&memory->telling);
 }
 
 void memory_beat(struct cluster *cluster, struct sql *sql, bool first)
@@ -135,7 +144,7 @@ void memory_beat(struct cluster *cluster, struct sql *sql, bool first)
                "fence=VALUES(fence)",
                cluster->slot, (unsigned long long)cluster->fence);
     bool there = versions_probe(cluster->memory.probe);
-    note_health(&cluster->memory);
+    note_health(&cluster->memory, there);
     if (first && there)
         buf_printf(
             &text,

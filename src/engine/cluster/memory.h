@@ -12,6 +12,7 @@
 #ifndef CLUSTER_MEMORY_H
 #define CLUSTER_MEMORY_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "engine/cluster/rows/current.h"
@@ -35,6 +36,8 @@ struct memory {
     struct current current;
     struct versions *probe;         /* the caretaker's */
     _Atomic unsigned masters, away; /* when it last looked */
+    pthread_mutex_t telling;        /* of what follows */
+    char trouble[256];              /* what it found; "": nothing is wrong */
     _Atomic uint64_t epoch;         /* as it was heard of last, ... */
     _Atomic int64_t heard_ms; /* ... by a question that was asked then, by the monotonic clock */
     _Atomic uint64_t recalled, looked_up; /* badges that were answered from it, and others */
