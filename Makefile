@@ -4,6 +4,7 @@
 #   SEED=n OPS=n                   for `make model`
 #   SEED=n STATES=n                for `make powerloss`
 #   SEED=n ROUNDS=n                for `make crash`
+#   SEED=n MINUTES=n ENGINE=local CHAOS="--shrink ..."   for `make chaos`
 #   SEED=n RUNS=n                  for `make moments`
 #   MINUTES=n                      for `make fuzz` and `make soak`
 #   QUICK=1                        for `make bench`, `make bench-streams` and `make bench-cluster`
@@ -18,13 +19,15 @@ RUNS ?= 50
 MINUTES ?=
 QUICK ?=
 BINARIES ?=
+ENGINE ?= cluster
+CHAOS ?= $(if $(filter cluster,$(ENGINE)),--kafka)
 # Where scripts/setup puts Node if there is none.
 export PATH := $(CURDIR)/.node/bin:$(PATH)
 BUILD := build$(if $(SAN),-$(SAN))
 # The sanitizers need clang's interceptors to be the program's first library.
 OPTIONS := $(if $(SAN),-Db_sanitize=$(SAN) -Db_lundef=false)
 
-.PHONY: help setup tools everything build run cluster test lint fmt model cluster-tests moments crash powerloss faults fuzz soak clients bench bench-streams bench-cluster bench-kafka screenshots deb test-deb clean
+.PHONY: help setup tools everything build run cluster test lint fmt model cluster-tests moments crash chaos powerloss faults fuzz soak clients bench bench-streams bench-cluster bench-kafka screenshots deb test-deb clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -96,6 +99,11 @@ cluster-tests: everything
 ## make crash      kill -9 under 32 clients, again and again: SEED=1 ROUNDS=200
 crash: everything
 	@TIDINGS_BIN=$(BUILD)/tidings tests/support/in-venv tests/crash/crash.py --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED))
+
+## make chaos      histories of clients while everything fails in turn, and a checker of them: SEED=1 MINUTES=30 ENGINE=cluster|local
+chaos: everything
+	@TIDINGS_BIN=$(BUILD)/tidings tests/support/in-venv tests/chaos/run.py --minutes $(or $(MINUTES),30) --engine $(ENGINE) \
+		$(if $(SEED),--seed $(SEED)) $(CHAOS)
 
 ## make faults     every call to the storage fails once, in every way: SEED=1
 faults: everything

@@ -1,0 +1,371 @@
+"""What a user may have seen in the inbox: badges, counts by author and lists, held against the order of events.
+
+The views of a user are a list: each event that delivers, deletes or purges something of the user's makes the next one. What is read
+is no event here (it may be kept or not), so marks are placed by a search. An exact answer shows the latest view at some moment between
+its begin and its end, and no older one than an exact answer before it. A bounded badge may show an older view, but none without the
+user's own changes, and none older than what `Tidings-Seen` names. What is marked counts in every answer.
+"""
+import bisect
+import dataclasses
+import math
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from search import Undecided, search
+
+MARKS = {"mark", "mark_all", "mark_author", "unmark", "open"}
+LOOKS = {"badge", "unread", "list"}
+PAGE = 100
+
+
+@dataclass
+class View:
+    position: int
+    delivered: int = 0  # a bit for each post that was ever delivered to the user
+    deleted: int = 0
+    following: frozenset = frozenset()
+
+    @property
+    def shown(self):
+        return self.delivered & ~self.deleted
+
+
+@dataclass
+class Views:
+    """Of one user."""
+    user: int
+    views: list = field(default_factory=lambda: [View(0)])
+    bits: dict = field(default_factory=dict)  # post -> its bit
+    by_author: dict = field(default_factory=lambda: defaultdict(int))
+    own: list = field(default_factory=list)  # positions and ends of the user's own events
+
+    def __post_init__(self):
+        self.positions = [0]
+
+    def put(self, position, **new):
+        last = self.views[-1]
+        view = View(position, **{"delivered": last.delivered, "deleted": last.deleted, "following": last.following, **new})
+        if last.position == position:  # one step of two events
+            self.views[-1] = view
+            return
+        self.views.append(view)
+        self.positions.append(position)
+
+    def deliver(self, event):
+        bit = self.bits[event.target] = 1 << len(self.bits)
+        self.by_author[event.author] |= bit
+        self.put(event.position, delivered=self.views[-1].delivered | bit)
+
+    def at(self, position):
+        return bisect.bisect_right(self.positions, position) - 1
+
+    def mask(self, posts):
+        """The bits of these posts, or None if one of them was never delivered."""
+        bits = [self.bits.get(post) for post in posts]
+        return None if None in bits else sum(set(bits))
+
+
+def views_of(users, events, findings):
+    """By user."""
+    made = {user: Views(user) for user in users}
+    fans = defaultdict(set)
+    for event in events:
+        if event.type == "PostPublished":
+            for user in sorted(fans[event.target_author]):
+                made[user].deliver(event)
+        elif event.type == "PostDeleted":
+            for views in made.values():
+                if event.target in views.bits:
+                    views.put(event.position, deleted=views.views[-1].deleted | views.bits[event.target])
+        elif event.type in ("FollowCreated", "FollowCanceled") and event.actor in made:
+            follow(made[event.actor], fans, event)
+        elif event.type == "InboxPurged" and event.actor in made:
+            purge(made[event.actor], event, findings)
+    return made
+
+
+def follow(views, fans, event):
+    now = views.views[-1].following
+    if event.type == "FollowCreated":
+        fans[event.target].add(event.actor)
+        views.put(event.position, following=now | {event.target})
+    else:
+        fans[event.target].discard(event.actor)
+        views.put(event.position, following=now - {event.target})
+    views.own.append((event.end, event.position))
+
+
+def purge(views, event, findings):
+    last = views.views[-1]
+    gone = last.delivered & views.by_author[event.target]
+    if gone.bit_count() != -event.delta:
+        findings.add("purge", f"{event} of an inbox with {gone.bit_count()} items of that author")
+    position = event.position - 1 if event.is_with_unfollow else event.position
+    views.put(position, delivered=last.delivered & ~gone)
+    views.own.append((event.end, position))
+
+
+# ---- The search --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class State:
+    view: int = 0  # no exact answer shows an older one
+    marked_at: int = 0  # no answer at all does
+    read: int = 0
+    floors: tuple = ()  # by session: what its last Tidings-Seen is of
+    looked: tuple = ()  # (call, view): of what somebody marks as read up to it
+
+
+@dataclass
+class Look:
+    """A call of the search: a read, or a change with all its attempts."""
+    op: str
+    id: int
+    session: str
+    begin: float
+    end: float
+    args: dict
+    answer: dict
+    is_bounded: bool
+    sent_seen: bool
+    got_seen: bool
+    record: object
+    has_key: bool = False
+
+
+def look_of_call(call):
+    return Look(call["op"], call["id"], call["session"], call["begin"], call["end"], call["args"], call["answer"],
+                call["op"] == "badge" and not call["exact"], call["seen"] is not None, "seen_now" in call, call)
+
+
+def looks_of_change(change):
+    """The change; and what was read afterwards, if its answer was not kept with a key."""
+    got_seen = any("seen_now" in attempt for attempt in change.attempts)
+    has_key = change.attempts[0]["key"] is not None
+    yield Look(change.op, change.id, change.session, change.begin, change.end, change.args, change.answer, False, False, got_seen, change,
+               has_key)
+    if change.answer and not has_key:
+        yield Look("after", -change.id, change.session, change.begin, change.end, {"mark": change.id}, change.answer, False, False,
+                   got_seen, change)
+
+
+def replace(pairs, name, value):
+    return tuple(sorted({**dict(pairs), name: value}.items()))
+
+
+class Inbox:
+    """Of one user; `looks` are all calls about it."""
+
+    def __init__(self, views, looks, witness):
+        self.views, self.looks, self.witness = views, looks, witness
+        self.used = {}  # calls whose `as_of` somebody marks up to, and until when
+        for look in looks:
+            if "from" in look.args:
+                self.used[look.args["from"]] = max(self.used.get(look.args["from"], 0), look.end)
+        own = sorted(views.own)
+        self.own_times, self.own_most = [], []
+        for end, position in own:
+            self.own_times.append(end)
+            self.own_most.append(max(position, self.own_most[-1] if self.own_most else 0))
+        self.ranges = {look.id: self.range_of(look) for look in looks}
+
+    def range_of(self, look):
+        first = 0 if look.is_bounded else self.views.at(self.witness.at_least(look.begin))
+        last = len(self.views.views) - 1 if look.end == math.inf else self.views.at(self.witness.at_most(look.end))
+        if look.is_bounded:
+            i = bisect.bisect_left(self.own_times, look.begin)
+            first = self.views.at(self.own_most[i - 1]) if i else 0
+        return first, last
+
+    def unread(self, view, read):
+        return self.views.views[view].shown & ~read
+
+    def fits(self, look, view, read):
+        unread, answer = self.unread(view, read), look.answer
+        if look.op == "badge":
+            return unread.bit_count() == answer["total"]
+        if look.op == "list":
+            return self.fits_list(unread, answer)
+        return self.fits_authors(self.views.views[view], unread, answer)
+
+    def fits_list(self, unread, answer):
+        mask = self.views.mask(answer["posts"])
+        if mask is None or mask & ~unread:
+            return False
+        return mask.bit_count() == PAGE if answer["more"] else mask == unread
+
+    def fits_authors(self, view, unread, answer):
+        shown = {author: (n, is_followed) for author, n, is_followed in answer["authors"]}
+        if unread.bit_count() != answer["total"]:
+            return False
+        wanted = {author: (0, True) for author in view.following}
+        for author, mask in self.views.by_author.items():
+            n = (unread & mask).bit_count()
+            if n or author in view.following:
+                wanted[author] = (n, author in view.following)
+        return shown == wanted
+
+    # ---- Steps ----
+
+    def step(self, state, look):
+        if look.op in LOOKS:
+            yield from self.look(state, look)
+        elif look.op == "after":
+            yield from self.look_after(state, look)
+        else:
+            yield from self.mark(state, look)
+
+    def look(self, state, look):
+        first, last = self.ranges[look.id]
+        first = max(first, state.marked_at) if look.is_bounded else max(first, state.view)
+        if look.is_bounded and look.sent_seen:
+            first = max(first, dict(state.floors).get(look.session, 0))
+        for view in range(first, last + 1):
+            if self.fits(look, view, state.read):
+                yield self.looked(state, look, view)
+                if look.id not in self.used:
+                    return  # an older view forbids nothing that a newer one allows
+
+    def look_after(self, state, look):
+        """What a mark was answered with: only when it has been made."""
+        if look.args["mark"] not in dict(state.looked):
+            return
+        first, last = self.ranges[look.id]
+        for view in range(max(first, state.view), last + 1):
+            if self.unread(view, state.read).bit_count() == look.answer["total"]:
+                looked = tuple(pair for pair in state.looked if pair[0] != look.args["mark"])
+                yield dataclasses.replace(self.looked(state, look, view), looked=looked)
+                return
+
+    def looked(self, state, look, view):
+        floors = replace(state.floors, look.session, view) if look.got_seen else state.floors
+        looked = state.looked
+        if look.id in self.used:
+            needed = [(call, shown) for call, shown in looked if self.used.get(call, math.inf) >= look.begin]
+            looked = replace(needed, look.id, view)
+        return State(state.view if look.is_bounded else view, state.marked_at, state.read, floors, looked)
+
+    def mark(self, state, look):
+        first, last = self.ranges[look.id]
+        if look.answer is None:
+            return self.open_marks(state, look, max(first, state.view), last)
+        if look.has_key:
+            return self.kept_marks(state, look, first, last)
+        return self.answered_marks(state, look, first, last)
+
+    def open_marks(self, state, look, first, last):
+        """Never answered: in the first view in which it can have been done. Later ones differ in nothing that counts."""
+        for view in range(first, last + 1):
+            read = self.read_after(state, look, view)
+            if read is not None:
+                yield self.marked(state, look, view, read)
+                return
+
+    def marks_in(self, state, look, first, last):
+        """The views in which as many are marked as it says, and what is read then."""
+        for view in range(first, last + 1):
+            read = self.read_after(state, look, view)
+            if read is None:
+                continue
+            changed = self.unread(view, read) ^ self.unread(view, state.read)
+            if look.op == "open" or changed.bit_count() == look.answer["marked"]:
+                yield view, read
+
+    def kept_marks(self, state, look, first, last):
+        """The answer is kept in the transaction, so it is made a moment before: others may have seen more by then."""
+        for view, read in self.marks_in(state, look, first, last):
+            if self.unread(view, read).bit_count() == look.answer["total"]:
+                yield self.marked(state, look, view, read)
+                return
+
+    def answered_marks(self, state, look, first, last):
+        """How many are marked is found out a moment before the commit, too; the total is read afterwards, by a call of its own."""
+        for view, read in self.marks_in(state, look, first, last):
+            made = self.marked(state, look, view, read)
+            yield dataclasses.replace(made, looked=replace(made.looked, look.id, view))
+            return
+
+    def marked(self, state, look, view, read):
+        floors = replace(state.floors, look.session, view) if look.got_seen else state.floors
+        if look.answer is None:  # when it happened is not known, so it forbids no older view
+            return State(state.view, state.marked_at, read, floors, state.looked)
+        return State(max(view, state.view), max(view, state.marked_at), read, floors, state.looked)
+
+    def read_after(self, state, look, view):
+        """What is read after it in this view; None: it cannot have been done."""
+        delivered = self.views.views[view].delivered
+        if look.op == "open":
+            return state.read | self.views.bits.get(look.args["post"], 0)
+        if look.op in ("mark", "unmark"):
+            mask = self.views.mask(look.args["posts"])
+            if mask is None or mask & ~delivered:
+                return None
+            return state.read | mask if look.op == "mark" else state.read & ~(mask & ~self.views.views[view].deleted)
+        source = dict(state.looked).get(look.args["from"])
+        if source is None:
+            return None
+        upto = self.views.views[source].delivered & delivered
+        if look.op == "mark_author":
+            upto &= self.views.by_author[look.args["author"]]
+        return state.read | upto
+
+
+def check_inboxes(users, calls, changes, events, witness, findings):
+    """Every user's; and what is in it at the end."""
+    views = views_of(users, events, findings)
+    looks, wholes = defaultdict(list), []
+    for call in calls:
+        if call["op"] in LOOKS and call["outcome"] == "ok":
+            looks[call["user"]].append(look_of_call(call))
+        elif call["op"] in ("inbox", "following") and call["outcome"] == "ok":
+            wholes.append(call)
+    for change in changes:
+        if change.op in MARKS and not change.refused:
+            looks[change.user] += looks_of_change(change)
+    for user in users:
+        check_inbox(user, views[user], looks[user], witness, findings)
+    for call in wholes:
+        check_whole(views[call["user"]], call, findings)
+
+
+def check_inbox(user, views, looks, witness, findings):
+    for look in looks:
+        check_adds_up(look, findings)
+    inbox = Inbox(views, looks, witness)
+    try:
+        wrong, _ = search(looks, State(), inbox.step)
+    except Undecided:
+        findings.undecided.append(f"inbox of {user}")
+        return
+    if wrong:
+        kind = "bounded" if wrong.is_bounded else "exact"
+        first, last = inbox.ranges[wrong.id]
+        findings.add(kind, f"user {user}: {wrong.op} was answered {wrong.answer}, which no order explains; views {first} to {last}, at "
+                           f"{[views.views[i].position for i in range(first, min(last + 1, len(views.views)))][:8]}", wrong.record)
+
+
+def check_adds_up(look, findings):
+    answer = look.answer
+    if look.op == "unread" and answer["total"] != sum(row[1] for row in answer["authors"]):
+        findings.add("adds up", f"total {answer['total']} is not the sum of {answer['authors']}", look.record)
+    if look.op == "list" and answer["wrong"]:
+        findings.add("adds up", f"{answer['wrong']} in a list of what is unread", look.record)
+    if look.op == "list" and len(set(answer["posts"])) != len(answer["posts"]):
+        findings.add("adds up", f"a post twice in {answer['posts']}", look.record)
+
+
+def check_whole(views, call, findings):
+    """The last look: all pages of the inbox, all that are followed."""
+    last = views.views[-1]
+    if call["op"] == "following":
+        if sorted(call["answer"]) != sorted(last.following):
+            findings.add("at the end", f"user {call['user']} follows {sorted(call['answer'])}, events say {sorted(last.following)}", call)
+        return
+    shown = [row[0] for row in call["answer"]]
+    mask = views.mask(shown)
+    deleted = views.mask([row[0] for row in call["answer"] if row[2]])
+    if len(set(shown)) != len(shown) or mask != last.delivered or deleted != last.deleted & last.delivered:
+        wanted = {post for post, bit in views.bits.items() if bit & last.delivered}
+        findings.add("at the end", f"inbox of {call['user']}: missing {sorted(wanted - set(shown))[:5]}, "
+                                   f"too much {sorted(set(shown) - wanted)[:5]}", call)

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""Links that can be made bad: a process that forwards connections, told by lines of JSON what to do with them.
+
+    {"do": "add", "link": "mysql-0", "to": ["127.0.0.1", 3306]}   answered with {"port": …}
+    {"do": "set", "link": "mysql-0", "how": "hold"}               answered with {}
+    {"do": "aim", "link": "client-0", "to": ["127.0.0.1", 8081]}  where new connections lead from now on
+
+    pass      as if it were not there
+    delay     every piece comes 150 ms later
+    slow      4,000 bytes a second
+    hold      connections are taken, and nothing comes through; what was held comes when the link is well again
+    deaf      what is sent to the target arrives, its answers are held: half open
+    commits   as hold, from the first statement on with which changes are committed: the database has their locks meanwhile
+    cut       all connections are reset, and new ones, too
+    snap      each connection is reset in the middle of the next answer
+"""
+import asyncio
+import json
+import socket
+import struct
+import sys
+
+PIECE = 16384
+DELAY_S = 0.15
+SLOW_BYTES = 4000
+COMMITS = b"UPDATE lane SET batch=IF"
+WAYS = {"pass", "delay", "slow", "hold", "deaf", "commits", "cut", "snap"}
+
+
+class Link:
+    def __init__(self, target):
+        self.target = target
+        self.how = "pass"
+        self.changed = asyncio.Event()
+        self.open = set()  # writers
+
+    async def start(self):
+        self.server = await asyncio.start_server(self.take, "127.0.0.1", 0)
+        return self.server.sockets[0].getsockname()[1]
+
+    def set(self, how):
+        self.how = how
+        self.changed.set()
+        self.changed = asyncio.Event()
+        if how == "cut":
+            for writer in list(self.open):
+                reset(writer)
+
+    async def take(self, reader, writer):
+        if self.how == "cut":
+            reset(writer)
+            return
+        try:
+            there = await asyncio.open_connection(*self.target)
+        except OSError:
+            reset(writer)
+            return
+        self.open |= {writer, there[1]}
+        ways = [asyncio.create_task(self.forward(reader, there[1], False)), asyncio.create_task(self.forward(there[0], writer, True))]
+        try:
+            await asyncio.gather(*ways)
+        except OSError:
+            pass  # one way has ended badly, so both have
+        finally:
+            for way in ways:
+                way.cancel()
+            for one in (writer, there[1]):
+                self.open.discard(one)
+                one.transport.abort()
+
+    async def forward(self, reader, writer, is_answer):
+        while piece := await reader.read(PIECE):
+            await self.pace(piece, is_answer)
+            if is_answer and self.how == "snap":
+                writer.write(piece[:len(piece) // 2])
+                await writer.drain()
+                for one in (writer, *self.open):
+                    reset(one)
+                return
+            writer.write(piece)
+            await writer.drain()
+        writer.write_eof()
+
+    def holds(self, piece, is_answer):
+        if self.how == "commits" and COMMITS in piece:
+            self.how = "hold"
+        return self.how == "hold" or (self.how == "deaf" and is_answer)
+
+    async def pace(self, piece, is_answer):
+        while self.holds(piece, is_answer):
+            await self.changed.wait()
+        if self.how == "delay":
+            await asyncio.sleep(DELAY_S)
+        elif self.how == "slow":
+            await asyncio.sleep(len(piece) / SLOW_BYTES)
+
+
+def reset(writer):
+    """Not closed in order: whoever is at the other end learns nothing of what was on its way."""
+    sock = writer.get_extra_info("socket")
+    if sock is not None and sock.fileno() >= 0:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
+
+
+async def obey(links, order):
+    if order["do"] == "add":
+        links[order["link"]] = link = Link(order["to"])
+        return {"port": await link.start()}
+    link = links[order["link"]]
+    if order["do"] == "aim":
+        link.target = order["to"]
+    else:
+        assert order["how"] in WAYS
+        link.set(order["how"])
+    return {}
+
+
+async def main():
+    loop, links = asyncio.get_running_loop(), {}
+    reader = asyncio.StreamReader()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    while line := await reader.readline():
+        print(json.dumps(await obey(links, json.loads(line))), flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""Histories under faults, and their checking: run.py [--seed N] [--minutes M | --seconds S] [--engine cluster|local]
+
+Starts everything, lets clients work while faults come and go, heals all, looks at everything once more, and has checker.py judge. The
+seed decides faults, settings and what clients do; what happens when is up to the machine. After a failure the directory with history
+and logs stays, and its name is told. `--shrink` runs again with fewer faults as long as that fails, too; `--faults FILE` runs a list
+that was written down.
+"""
+import argparse
+import json
+import os
+import random
+import re
+import signal
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+
+import checker
+from faults import Fault, Storm, draw, possible
+from history import History, Reader, Session, World
+from services import Alone, Cluster, remove, run_program, wait_until
+
+USERS, DEVICES = 6, 2
+THREADS = ThreadPoolExecutor(16)
+
+
+def settings_of(rng, arguments):
+    """What differs between runs."""
+    made = {"read_events": rng.randrange(2), "recent_mb": rng.choice((0, 1, 128))}
+    if arguments.engine == "cluster":
+        made |= {"freshness": "exact" if rng.random() < 0.1 else "bounded", "heads_mb": rng.choice((1, 1024)),
+                 "deadline_ms": rng.choice((1000, 3000))}
+    return made
+
+
+def start(arguments, directory, rng):
+    settings = settings_of(rng, arguments)
+    if arguments.engine == "local":
+        return Alone(directory, **settings)
+    return Cluster(directory, redis=arguments.redis, kafka=arguments.kafka, **settings)
+
+
+def keep_running(cluster, stopping):
+    """A server that ended because the database was away when it started is started again, as systemd does."""
+    while not stopping.wait(0.5):
+        for server in cluster.servers:
+            server.keep()
+
+
+def work(arguments, cluster, history, faults, rng):
+    world = World(list(range(1, USERS + 1)))
+    ports = [server.port for server in cluster.servers]
+    sessions = [Session(history, world, ports, user, device, random.Random(f"{arguments.seed} {user} {device}"), arguments.pause)
+                for user in world.users for device in range(DEVICES)]
+    stopping = threading.Event()
+    keeper = THREADS.submit(keep_running, cluster, stopping)
+    storm = Storm(cluster, faults, history.add, THREADS)
+    for session in sessions:
+        session.start()
+    began = time.monotonic()
+    timer = threading.Timer(arguments.seconds, stopping.set)
+    timer.start()
+    storm.run(began, stopping)
+    stopping.wait(max(0, began + arguments.seconds - time.monotonic()))
+    timer.cancel()
+    stopping.set()
+    for session in sessions:
+        session.stopping.set()
+    for session in sessions:
+        session.join()
+    keeper.result()
+    failed = storm.failed + [f"session {session.name}: {session.failed!r}" for session in sessions if session.failed]
+    return world, ports, failed
+
+
+def look_at_the_end(cluster, history, world, ports, rng):
+    cluster.heal()
+    for server in cluster.servers:
+        wait_until(lambda: server.keep() or server.is_alive(), f"server {server.number} runs")  # pylint: disable=cell-var-from-loop
+    reader = Reader(history, world, ports, rng)
+    reader.read_all()
+    if cluster.kafka:
+        reader.note("topic", 0, {}, history.now(), cluster.kafka.read_all(reader.after))
+    history.recalled = sum(recalled(port) for port in ports)
+    ended = [server.stop() for server in cluster.servers]
+    done = run_program("verify", *cluster.verify_place)
+    differences = 0 if done.returncode == 0 and " 0 differences, " in done.stdout else 1
+    history.add({"id": history.next_id(), "session": "last", "user": 0, "op": "verify", "args": {}, "server": 0, "key": None, "exact": True,
+                 "seen": None, "begin": history.now(), "end": history.now(), "outcome": "ok", "code": None,
+                 "answer": {"differences": differences, "said": (done.stdout + done.stderr)[-1500:]}})
+    return [f"server {number} ended with {code}" for number, code in enumerate(ended) if code != 0]
+
+
+def recalled(port):
+    """Badges that a server has answered without the database since it was started."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        found = re.search(r"^tidings_cluster_badges_recalled_total (\d+)", answer.read().decode(), re.MULTILINE)
+    return int(found.group(1)) if found else 0
+
+
+def strange_lines(directory):
+    """What no fault explains in the servers' logs."""
+    found = []
+    for path in sorted(directory.glob("server-*.log")):
+        for line in path.read_text(errors="replace").splitlines():
+            if "Sanitizer" in line or '"corrupt"' in line or "below zero" in line or "ssertion" in line or "runtime error" in line:
+                found.append(f"{path.name}: {line[:300]}")
+    return found
+
+
+def once(arguments, faults=None):
+    """One run: what was found, the faults, and where it is."""
+    rng = random.Random(arguments.seed)
+    directory = Path(tempfile.mkdtemp(prefix="tc-"))
+    cluster = start(arguments, directory, rng)
+    history = History(directory / "history")
+    try:
+        if faults is None:
+            kinds = [kind for kind in possible(cluster) if re.search(arguments.only, kind)]
+            faults = draw(rng, kinds, arguments.seconds - 3)
+        (directory / "faults").write_text(json.dumps([asdict(fault) for fault in faults]))
+        world, ports, failed = work(arguments, cluster, history, faults, rng)
+        failed += look_at_the_end(cluster, history, world, ports, rng)
+    finally:
+        history.close()
+        cluster.close()
+    failed += strange_lines(directory)
+    began = time.monotonic()
+    findings = checker.check(checker.load(history.path)[0])
+    for line in failed:
+        findings.add("around", line)
+    summary(arguments, history, faults, findings, time.monotonic() - began)
+    return findings, faults, directory
+
+
+def summary(arguments, history, faults, findings, took):
+    by_op, by_outcome = Counter(), Counter()
+    for (op, told), n in history.counts.items():
+        by_op[op] += n
+        by_outcome[told] += n
+    print(f"seed {arguments.seed}, {arguments.engine}: {sum(by_op.values())} calls in {arguments.seconds:.0f} s, {len(faults)} faults, "
+          f"{history.recalled} badges remembered at the end, checked in {took:.1f} s", flush=True)
+    print("  calls: " + ", ".join(f"{op} {n}" for op, n in by_op.most_common()))
+    print("  answers: " + ", ".join(f"{told} {n}" for told, n in by_outcome.most_common()))
+    print("  faults: " + ", ".join(f"{kind} {n}" for kind, n in Counter(fault.kind for fault in faults).most_common()))
+    checker.report(findings)
+
+
+def shrink(arguments, faults):
+    """Halves, then quarters and so on are left out as long as it still fails."""
+    size = max(1, len(faults) // 2)
+    while size:
+        for begin in range(0, len(faults), size):
+            fewer = faults[:begin] + faults[begin + size:]
+            findings, _, directory = once(arguments, fewer)
+            if findings.all:
+                print(f"fails with {len(fewer)} faults, too: {directory}", flush=True)
+                faults = fewer
+                break
+            remove(directory)
+        else:
+            size //= 2
+    print("left: " + "; ".join(map(str, faults)))
+
+
+def parse():
+    parser = argparse.ArgumentParser(description="histories under faults")
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--seconds", type=float, default=None)
+    parser.add_argument("--minutes", type=float, default=1)
+    parser.add_argument("--engine", choices=["cluster", "local"], default="cluster")
+    parser.add_argument("--redis", type=int, default=2, help="masters of the Redis Cluster; 0: none")
+    parser.add_argument("--kafka", action="store_true")
+    parser.add_argument("--pause", type=float, default=0.08, help="seconds between two calls of a session, in the mean")
+    parser.add_argument("--only", default="", help="faults whose kind has this (a regular expression)")
+    parser.add_argument("--faults", help="a file that a run has written")
+    parser.add_argument("--shrink", action="store_true", help="after a failure: which faults does it take?")
+    parser.add_argument("--keep", action="store_true", help="leave the directory")
+    arguments = parser.parse_args()
+    arguments.seconds = arguments.seconds or arguments.minutes * 60
+    return arguments
+
+
+def main():
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # and all that was started ends, too
+    arguments = parse()
+    faults = None
+    if arguments.faults:
+        faults = [Fault(**fault) for fault in json.loads(Path(arguments.faults).read_text())]
+    findings, faults, directory = once(arguments, faults)
+    if not findings.all and not findings.undecided:
+        if not arguments.keep:
+            remove(directory)
+        return 0
+    print(f"FAILED: seed {arguments.seed}; history, faults and logs stay in {directory}")
+    if arguments.shrink:
+        shrink(arguments, faults)
+    return 1
+
+
+if __name__ == "__main__":
+    os.environ["PYTHONUNBUFFERED"] = "1"
+    sys.exit(main())
