@@ -263,7 +263,7 @@ static enum sql_outcome run_all(struct lane *lane, struct tidings_call **calls, 
     bool ready[BATCH_MAX] = {false};
     struct stamp stamps[BATCH_MAX] = {{.id = 0}};
     size_t left = n;
-    unsigned statements = 2 + put_lock_wait(lane);
+    unsigned statements = 2 + put_lock_wait(lane) + memory_put_begin(lane);
     put_locks(&lane->desk, calls, n);
     for (int round = 0; left; round++, statements = 0) {
         enum sql_outcome outcome =
@@ -286,8 +286,8 @@ static enum sql_outcome run_all(struct lane *lane, struct tidings_call **calls, 
 
 /*
  * Every batch that changes anything says so in its lane's row, so that it can be found out whether it was committed. The row
- * also keeps out what must not happen any more: batches of a server that slept while another took its slot, and one that was
- * looked for and not found, but is still on its way. No batch but NULL is possible then, which is refused, and the statements
+ * also keeps out what must not happen any more: batches of a server that slept while another took its slot, one that was
+ * looked for and not found, but is still on its way, and one whose marks in Redis may be gone. No batch but NULL is possible then, which is refused, and the statements
  * behind are not executed.
  */
 static void put_batch(struct lane *lane)
@@ -296,10 +296,10 @@ static void put_batch(struct lane *lane)
     news_put_passing(lane);
     if (memory_is_marked(lane) && !lane->desk.n_positions)
         buf_literal(&lane->desk.text, "SELECT position FROM news_position WHERE id=1;");
-    buf_printf(&lane->desk.text,
-               "UPDATE lane SET batch=IF(fence=%llu AND batch<%llu,%llu,NULL) WHERE slot=%u AND "
-               "lane=%u;COMMIT",
-               (unsigned long long)lane->standing.fence, (unsigned long long)lane->batch,
+    buf_printf(&lane->desk.text, "UPDATE lane SET batch=IF(fence=%llu AND batch<%llu",
+               (unsigned long long)lane->standing.fence, (unsigned long long)lane->batch);
+    memory_put_limit(lane);
+    buf_printf(&lane->desk.text, ",%llu,NULL) WHERE slot=%u AND lane=%u;COMMIT",
                (unsigned long long)lane->batch, lane->standing.slot, lane->number);
 }
 

@@ -10,7 +10,7 @@
 #include "engine/ops/ops.h"
 #include "redis/redis.h"
 
-/* A mark outlives whatever a batch may wait for. */
+/* A mark outlives whatever a batch may wait for; what comes later, after a network has held it, is not committed. */
 enum { MARK_MORE_MS = 10000 };
 
 /* Epochs are raised again after so long at the soonest. */
@@ -170,6 +170,26 @@ static size_t collect(struct desk *desk, struct version users[VERSIONS_MAX])
     return n;
 }
 
+static int64_t mark_life_ms(const struct lane *lane)
+{
+    return (int64_t)lane->cluster->settings.deadline_ms + MARK_MORE_MS;
+}
+
+unsigned memory_put_begin(struct lane *lane)
+{
+    if (!lane->cluster->memory.wanted)
+        return 0;
+    buf_literal(&lane->desk.text, "SET @begun=UNIX_TIMESTAMP(NOW(3))*1000;");
+    return 1;
+}
+
+void memory_put_limit(struct lane *lane)
+{
+    if (memory_is_marked(lane))
+        buf_printf(&lane->desk.text, " AND UNIX_TIMESTAMP(NOW(3))*1000<@begun+%lld",
+                   (long long)mark_life_ms(lane));
+}
+
 bool memory_is_marked(const struct lane *lane)
 {
     return lane->memory.n != 0;
@@ -184,11 +204,11 @@ enum sql_outcome memory_mark(struct lane *lane)
     if (!epoch || !is_on(epoch->numbers[0]))
         return SQL_DONE;
     size_t n = collect(desk, own->users);
-    int64_t life_ms = (int64_t)lane->cluster->settings.deadline_ms + MARK_MORE_MS;
     own->epoch = epoch->numbers[0];
     if (!n)
         return SQL_DONE;
-    if (own->versions && versions_mark(own->versions, own->epoch, own->users, n, life_ms)) {
+    if (own->versions &&
+        versions_mark(own->versions, own->epoch, own->users, n, mark_life_ms(lane))) {
         own->n = n;
         return SQL_DONE;
     }

@@ -61,6 +61,11 @@ void memory_status(struct cluster *cluster, struct tidings_cluster *status);
 
 /* Before the batch is committed. AGAIN: nothing is remembered any more, and the batch is to be begun anew. */
 enum sql_outcome memory_mark(struct lane *lane);
+/* A statement before the batch's first one, which notes when that was by the database's clock: 1, or 0 if none is wanted. */
+unsigned memory_put_begin(struct lane *lane);
+/* A term for what the commit depends on: that the marks still stand. A network or a pause may hold it for any time, and who reads
+ * after the marks are gone would take the version of before for the last. */
+void memory_put_limit(struct lane *lane);
 /* Whether its users are marked, so that the position is wanted which the commit finds. */
 bool memory_is_marked(const struct lane *lane);
 /* It is committed, and the news was at that position at least; 0: where it was is not known. Not DONE: it must not be acknowledged. */
