@@ -224,6 +224,9 @@ struct tidings_text {
  * operations p NULL is none, or as it was. */
 enum { TIDINGS_EXTRA_MAX = 4096 };
 
+/* A post may be imported with a key, by which it is found again: so many bytes at most. */
+enum { TIDINGS_KEY_MAX = 200 };
+
 enum tidings_role { TIDINGS_ROLE_USER, TIDINGS_ROLE_SERVICE, TIDINGS_ROLE_ADMIN };
 
 enum tidings_post_kind { TIDINGS_NOTE = 1, TIDINGS_ACTIVITY, TIDINGS_STORY };
@@ -306,6 +309,7 @@ struct tidings_page {
  *   BADGES           service, admin: the unread totals of many users, in the order asked, of one moment
  *   PROFILE_MANY, STATUS_MANY, COUNTERS_MANY, POST_MANY, STATS_MANY   what the single ones answer, of up to ids_max, in
  *                    the order asked, of one moment; for what does not exist or is deleted a row that says so
+ *   POST_BY_KEY      what POST answers, of the post that was imported with this key
  *   PROFILE_SEARCH   profiles whose names begin so, without case, in the order of the names in small letters, then of ids. Names
  *                    are compared as far as their first 240 bytes. The next page has the last row's name in after_name, its
  *                    user id in page.after.a
@@ -369,6 +373,7 @@ struct tidings_page {
     X(PROFILE_SEARCH, profile_search, 0, search, profile_search)           \
     X(POST, post, 0, post, post)                                           \
     X(POST_MANY, post_many, 0, posts, post_many)                           \
+    X(POST_BY_KEY, post_by_key, 0, key, post)                              \
     X(AUTHOR_PAGE, author_page, 0, feed, feed)                             \
     X(INBOX, inbox, 0, feed, feed)                                         \
     X(BADGE, badge, 0, nothing, badge)                                     \
@@ -472,6 +477,9 @@ struct tidings_op {
             const uint64_t *post_ids; /* in any order, ids_max at most */
             size_t n_post_ids;
         } posts;
+        struct {
+            struct tidings_text key; /* TIDINGS_KEY_MAX bytes at most */
+        } key;
         struct {
             struct tidings_text name;
             struct tidings_text avatar;

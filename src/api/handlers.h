@@ -26,8 +26,8 @@ prepare_fn prepare_profile_set, prepare_profile, prepare_profile_many, prepare_p
 render_fn render_profile, render_profile_many, render_profile_search, render_author_page;
 
 /* post.c */
-prepare_fn prepare_publish, prepare_post, prepare_post_many, prepare_edit, prepare_delete,
-    prepare_open;
+prepare_fn prepare_publish, prepare_post, prepare_post_by_key, prepare_post_many, prepare_edit,
+    prepare_delete, prepare_open;
 render_fn render_post, render_post_many, render_open;
 
 /* Of many posts: which, and whether one of them is there. */

@@ -59,6 +59,14 @@ bool prepare_post_many(struct exchange *ex)
     return query_posts(ex);
 }
 
+bool prepare_post_by_key(struct exchange *ex)
+{
+    struct http_text key = http_query_get(&ex->query, "key");
+    ex->op.kind = TIDINGS_OP_POST_BY_KEY;
+    ex->op.u.key.key = (struct tidings_text){key.p, key.n};
+    return true;
+}
+
 /* Members of an open object. */
 static void put_post(struct json_out *out, const struct tidings_post *post)
 {

@@ -41,6 +41,7 @@ const struct route routes[] = {
     {POST,   "/v1/posts",                   "publish",        USER, 201, prepare_publish,        render_post,        NULL, ""},
     {GET,    "/v1/posts",                   "listPostsById",  USER, 200, prepare_post_many,      render_post_many,   NULL, "ids"},
     {GET,    "/v1/posts/stats",             "listPostStats",  USER, 200, prepare_stats_many,     render_stats_many,  NULL, "ids"},
+    {GET,    "/v1/posts/by-key",            "getPostByKey",   USER, 200, prepare_post_by_key,    render_post,        NULL, "key"},
     {GET,    "/v1/posts/{post_id}",         "getPost",        USER, 200, prepare_post,           render_post,        NULL, ""},
     {PATCH,  "/v1/posts/{post_id}",         "editPost",       USER, 200, prepare_edit,           render_post,        NULL, ""},
     {DELETE, "/v1/posts/{post_id}",         "deletePost",     USER, 204, prepare_delete,         NULL,               NULL, ""},

@@ -394,6 +394,8 @@ static const char *check_args(const struct tidings_op *op, const struct tidings_
         if (!are_ids(op->u.posts.post_ids, op->u.posts.n_post_ids, settings->ids_max))
             return "post_ids";
         return NULL;
+    case TIDINGS_OP_POST_BY_KEY:
+        return is_text(op->u.key.key, 1, TIDINGS_KEY_MAX, TIDINGS_KEY_MAX) ? NULL : "key";
     case TIDINGS_OP_COUNTERS:
     case TIDINGS_OP_PROFILE:
         return is_id(op->u.user.user_id) ? NULL : "user_id";

@@ -72,6 +72,9 @@ struct name_place {
     uint64_t user;
 };
 
+/* What was named by those who imported it. Keys of comments are forgotten when the import has ended. */
+enum key_kind { KEY_POST = 'p', KEY_COMMENT = 'c' };
+
 /* ---- The table ------------------------------------------------------------------------------ */
 
 /* What an engine knows of a fan's unread posts without looking at every pair. */
@@ -105,6 +108,10 @@ struct rows {
     void (*put_post)(struct view *view, uint64_t id, const struct post_record *post);
     struct bytes (*get_body)(struct view *view, uint64_t id);
     void (*put_body)(struct view *view, uint64_t id, struct bytes body); /* empty: removed */
+
+    /* The post of a key, or the comment; 0 if there is none. */
+    uint64_t (*get_key)(struct view *view, enum key_kind kind, struct bytes key);
+    void (*put_key)(struct view *view, enum key_kind kind, struct bytes key, uint64_t id);
 
     /* Heads: never NULL; an empty one where nothing was published. */
     const struct head *(*get_head)(struct view *view, enum realm realm, uint64_t author);

@@ -27,7 +27,8 @@ static bool check(void *ctx, const struct redo_record *record)
         abort();
     seen->last = record->number;
     while (change_decode(&r, &change)) {
-        size_t longest = change.table == TABLE_NAME ? LONG_KEY_MAX : KEY_MAX;
+        size_t longest =
+            change.table < TABLE_COUNT ? table_key_max((enum table)change.table) : KEY_MAX;
         if (change.key.n > longest || change.table >= TABLE_COUNT)
             abort();
         if (change.is_put && (change.value.p < record->changes.p ||

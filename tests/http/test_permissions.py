@@ -27,7 +27,7 @@ BODIES = {
     "listBadges": lambda w: {"user_ids": [w["reader"].id]},
 }
 WEBHOOK = {"url": "https://push.example.org/", "secret": "a secret of some length"}
-QUERIES = {"relationStatus": "?user_id=5", "listProfiles": "?ids=5", "searchProfiles": "?prefix=a", "listPostsById": "?ids=5", "listPostStats": "?ids=5"}
+QUERIES = {"relationStatus": "?user_id=5", "listProfiles": "?ids=5", "searchProfiles": "?prefix=a", "listPostsById": "?ids=5", "listPostStats": "?ids=5", "getPostByKey": "?key=a"}
 WHO = ["no token", "bad token", "user", "other user", "service", "service for user", "admin", "user for other",
        "admin for other"]
 
@@ -85,6 +85,8 @@ def expected(route, who):
         return 404
     if name in ("follow", "unfollow") and who == "user":
         return 400  # oneself
+    if name == "getPostByKey":
+        return 404  # nothing was imported
     if name == "backup":
         return 409  # there is nowhere to write to
     return good

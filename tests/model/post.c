@@ -385,6 +385,52 @@ const struct op_row row_open = {
     .model_line = model_open_line,
 };
 
+/* ---- By key: nothing that operations make has one ---------------------------------------------- */
+
+static void key_arguments(struct generator *g, struct run *run, struct step *step)
+{
+    (void)run;
+    step->op.u.key.key = rng_percent(&g->rng, 50) ? (struct tidings_text){"blog:77", 7}
+                                                  : (struct tidings_text){"k", 1};
+}
+
+static void bad_key(struct generator *g, struct step *step)
+{
+    static const char invalid[] = "\xff";
+
+    step->op.u.key.key =
+        rng_percent(&g->rng, 50) ? (struct tidings_text){invalid, 1} : (struct tidings_text){"", 0};
+}
+
+static void key_report(struct report *report, const struct step *step)
+{
+    report_add(report, " key=");
+    report_text(report, step->op.u.key.key);
+}
+
+static const char *check_key(const struct model *model, const struct model_call *call)
+{
+    (void)model;
+    return model_characters(call->op->u.key.key) < 1 ? "key" : NULL;
+}
+
+static void read_by_key(struct model *model, const struct model_call *call,
+                        struct model_answer *answer)
+{
+    (void)model;
+    (void)call;
+    answer->err = TIDINGS_NOT_FOUND;
+}
+
+const struct op_row row_post_by_key = {
+    .weights = {[MOOD_MIXED] = 1},
+    .arguments = key_arguments,
+    .mistake = bad_key,
+    .report = key_report,
+    .check = check_key,
+    .read = read_by_key,
+};
+
 const struct op_row row_post = {
     .weights = {[MOOD_MIXED] = 3, [MOOD_DELETE] = 4, [MOOD_TALK] = 3},
     .arguments = post_arguments,

@@ -97,6 +97,9 @@ struct tidings_op good(enum tidings_op_kind kind)
     case TIDINGS_OP_HISTORY_DELETE:
         op.u.post.post_id = 16;
         break;
+    case TIDINGS_OP_POST_BY_KEY:
+        op.u.key.key = text_of("blog:77");
+        break;
     case TIDINGS_OP_AUTHOR_PAGE:
         op.u.feed.author_id = 8;
         break;

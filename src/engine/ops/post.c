@@ -211,6 +211,14 @@ enum tidings_err answer_post(struct view *view, struct reply *reply)
     return answer_whole_post(view, reply, reply->op->u.post.post_id, &reply->answer->u.post);
 }
 
+enum tidings_err answer_post_by_key(struct view *view, struct reply *reply)
+{
+    uint64_t id = view->rows->get_key(view, KEY_POST, bytes_of(reply->op->u.key.key));
+    if (!id)
+        return TIDINGS_NOT_FOUND;
+    return answer_whole_post(view, reply, id, &reply->answer->u.post);
+}
+
 static struct tidings_post_row post_row(struct view *view, struct reply *reply, uint64_t id)
 {
     struct tidings_post_row row = {.post.id = id};

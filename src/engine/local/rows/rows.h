@@ -119,6 +119,14 @@ void local_rename(struct view *view, uint64_t user, struct bytes before, struct 
 size_t local_find_names(struct view *view, struct bytes prefix, const struct name_place *after,
                         size_t most, uint64_t *users);
 
+/* ---- post_keys.c ---------------------------------------------------------------------------- */
+
+uint64_t local_get_key(struct view *view, enum key_kind kind, struct bytes key);
+void local_put_key(struct view *view, enum key_kind kind, struct bytes key, uint64_t id);
+
+/* The key of a post; {NULL, 0} if it has none. */
+struct bytes local_key_of(struct view *view, uint64_t post);
+
 /* ---- lists.c -------------------------------------------------------------------------------- */
 
 size_t local_get_list(struct view *view, const struct list *list, struct tidings_cursor after,

@@ -41,7 +41,8 @@
     X(UNSWEPT, "unswept", false)       \
     X(SUBSCRIBER, "subscriber", false) \
     X(WEBHOOK, "webhook", false)       \
-    X(NAME, "name", false)
+    X(NAME, "name", false)             \
+    X(KEY, "key", false)
 
 enum table {
 #define X(table, name, near) TABLE_##table,
@@ -50,8 +51,13 @@ enum table {
         TABLE_COUNT
 };
 
-/* Almost all keys are short, and passed on as they are. Those of TABLE_NAME are as long as the log can say. */
+/* Almost all keys are short, and passed on as they are. Those of names and keys are as long as the log can say. */
 enum { KEY_MAX = 31, LONG_KEY_MAX = 255 };
+
+static inline size_t table_key_max(enum table table)
+{
+    return table == TABLE_NAME || table == TABLE_KEY ? LONG_KEY_MAX : KEY_MAX;
+}
 
 struct key {
     uint8_t n;

@@ -27,7 +27,7 @@ bool change_decode(struct decoder *r, struct change *change)
     uint8_t head = read_u8(r);
     *change = (struct change){.table = head >> 1, .is_put = head & 1};
     change->key.n = read_u8(r);
-    if (change->table >= TABLE_COUNT || (change->table != TABLE_NAME && change->key.n > KEY_MAX)) {
+    if (change->table >= TABLE_COUNT || change->key.n > table_key_max((enum table)change->table)) {
         decoder_fail(r);
         return false;
     }

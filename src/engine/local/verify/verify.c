@@ -117,7 +117,7 @@ static uint64_t rows_of_all_parts(struct kv_txn *txn, bool deep)
 void verify_each_row(struct check *check, enum table table,
                      void (*visit)(struct check *, struct bytes key, struct bytes value))
 {
-    size_t longest = table == TABLE_NAME ? LONG_KEY_MAX : KEY_MAX;
+    size_t longest = table_key_max(table);
     uint8_t at[LONG_KEY_MAX + 1] = {0};
     struct bytes from = {at, 1}, key, value;
     while (!view_failed(check->view) &&
@@ -469,6 +469,7 @@ static void check_everything(struct check *check)
         {"users", TABLE_USER, check_user_row},
         {"names", TABLE_NAME, verify_name},
         {"profiles", TABLE_PROFILE, check_profile},
+        {"keys", TABLE_KEY, verify_key},
         {"events", TABLE_EVENT, check_event},
         {"answers", TABLE_ONCE, check_once},
         {"ages", TABLE_ONCE_AGE, check_once_age},

@@ -105,6 +105,9 @@ void verify_tally_reactors(struct check *check);
 void verify_name(struct check *check, struct bytes key, struct bytes value);
 void verify_named(struct check *check, uint64_t user, struct bytes name);
 
+/* And of keys that posts were imported with. */
+void verify_key(struct check *check, struct bytes key, struct bytes value);
+
 /* verify_comments.c: rows of posts and comments; then all counts, states and hot lists. */
 void verify_target_row(struct check *check, struct bytes key, struct bytes value);
 void verify_interactions(struct check *check);

@@ -29,3 +29,26 @@ void verify_named(struct check *check, uint64_t user, struct bytes name)
     verify_mend_long(check, TABLE_NAME, name_key_bytes(&key),
                      (struct bytes){(const uint8_t *)"", 0});
 }
+
+/* ---- Keys: found by the key, and by the post ------------------------------------------------- */
+
+static void check_post_of_key(struct check *check, struct bytes key, struct bytes value)
+{
+    struct bytes name = {key.p + 1, key.n - 1};
+    uint64_t id = value.n == ID_BYTES ? get_id(value.p) : 0;
+    struct post_record post;
+    if (!view_post(check->view, id, &post) || !bytes_same(local_key_of(check->view, id), name))
+        verify_differ(check, "the key \"%.*s\" is of no post", (int)name.n, (const char *)name.p);
+}
+
+void verify_key(struct check *check, struct bytes key, struct bytes value)
+{
+    if (key.n > 1 && key.p[0] == KEY_POST) {
+        check_post_of_key(check, key, value);
+    } else if (key.n > 1 && key.p[0] == KEY_COMMENT) {
+        verify_differ(check, "a key of a comment is left of an import");
+        verify_mend_long(check, TABLE_KEY, key, (struct bytes){NULL, 0});
+    } else if (key.n != ID_BYTES || local_get_key(check->view, KEY_POST, value) != get_id(key.p)) {
+        verify_differ(check, "a post has a key by which it is not found");
+    }
+}
