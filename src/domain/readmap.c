@@ -24,6 +24,10 @@ void readmap_enter_history(struct readmap *map, unsigned i, uint64_t stamp)
     uint64_t bit = UINT64_C(1) << i;
     assert(map->read & bit);
     map->history |= bit;
+    if (stamp == map->read_stamp[i]) {
+        map->late &= ~bit;
+        return;
+    }
     map->late |= bit;
     map->late_stamp[i] = stamp;
 }

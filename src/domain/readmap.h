@@ -34,7 +34,7 @@ void readmap_mark(struct readmap *map, unsigned i, uint64_t stamp, bool in_histo
 /* Every bit of `posts`, none of them read yet, at once and outside the history. */
 void readmap_mark_all(struct readmap *map, uint64_t posts, uint64_t stamp);
 
-/* Post i, which is read, enters the history now, or anew. */
+/* Post i, which is read, enters the history now, or anew; with the stamp of its first reading: as it was read. */
 void readmap_enter_history(struct readmap *map, unsigned i, uint64_t stamp);
 
 /* Post i leaves the history and stays read. */

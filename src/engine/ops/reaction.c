@@ -32,11 +32,8 @@ static void turn(struct view *view, uint64_t user, const struct target *target,
                     });
 }
 
-/* The post's counts, the user's, and the author's. The user's record is written by the caller, and
- * may be the author's, too. */
-static void count_on_post(struct view *view, const struct target *target,
-                          enum tidings_reaction reaction, int delta, uint64_t user_id,
-                          struct user_record *user)
+void reaction_count(struct view *view, const struct target *target, enum tidings_reaction reaction,
+                    int delta, uint64_t user_id, struct user_record *user)
 {
     bool like = reaction == TIDINGS_LIKE;
     struct counts_record old = view->rows->get_counts(view, target->id), now = old;
@@ -76,7 +73,7 @@ static void change(struct view *view, const struct tidings_op *op, const struct 
     now.target = target->kind;
     if (target->kind == TIDINGS_TARGET_POST) {
         turn(view, op->user_id, target, &now, reaction, delta);
-        count_on_post(view, target, reaction, delta, op->user_id, user);
+        reaction_count(view, target, reaction, delta, op->user_id, user);
     } else {
         vote(view, op->user_id, target, &now, reaction, delta);
     }

@@ -38,6 +38,11 @@ struct tidings_counts post_counts(const struct view *view, const struct counts_r
 /* What a post is ordered by in the hot list of its kind. */
 uint64_t post_heat(const struct view *view, uint64_t id, const struct counts_record *counts);
 
+/* A reaction to a post comes or goes: the post's counts, the user's, and the author's. The user's record is written by the
+ * caller, and may be the author's, too (reaction.c). */
+void reaction_count(struct view *view, const struct target *target, enum tidings_reaction reaction,
+                    int delta, uint64_t user_id, struct user_record *user);
+
 /* ---- Comments (comment.c) ------------------------------------------------------------------- */
 
 struct tidings_counts comment_counts(const struct view *view, const struct comment_record *comment);
