@@ -1358,6 +1358,21 @@ struct tidings_verify {
  * writing stopped meanwhile, in a cluster beside all servers. UNSUPPORTED: `deep` in a cluster. OK if it could look at everything, whatever it found. */
 TIDINGS_API enum tidings_err tidings_verify(struct tidings *engine, struct tidings_verify *verify);
 
+/* ---- Export and import ---------------------------------------------------------------------- */
+
+/*
+ * All facts of one moment, one JSON object a line: docs/FACTS.md. `write` is called with whole lines; false: it failed, and so
+ * does the export, with IO.
+ */
+struct tidings_export {
+    uint64_t user_id; /* in: only what this user did and wrote; 0: everything */
+    bool (*write)(void *ctx, const char *lines, size_t n);
+    void *ctx;
+    struct tidings_progress progress; /* in rows */
+    uint64_t facts;                   /* out */
+};
+TIDINGS_API enum tidings_err tidings_export(struct tidings *engine, struct tidings_export *out);
+
 /* ---- Backup, restore, and what the log says ------------------------------------------------- */
 
 /*

@@ -15,6 +15,7 @@
 #include "tidings.h"
 
 struct engine;
+struct fact_sink;
 
 struct engine_vtable {
     /*
@@ -40,6 +41,10 @@ struct engine_vtable {
     enum tidings_err (*verify)(struct engine *engine, struct tidings_verify *verify);
     enum tidings_err (*backup)(struct engine *engine, struct tidings_backup *backup,
                                const char **message);
+
+    /* All facts, or a user's, of one snapshot, in order (engine/facts/fact.h). NULL: the engine does not do that. */
+    enum tidings_err (*export)(struct engine *engine, uint64_t user, struct fact_sink *sink,
+                               struct tidings_progress *progress);
 
     /* See tidings_secret. NULL: the engine does not do that. */
     enum tidings_err (*secret)(struct engine *engine, uint8_t secret[TIDINGS_SECRET_BYTES]);

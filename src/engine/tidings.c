@@ -8,6 +8,7 @@
 
 #include "domain/check.h"
 #include "engine/engine.h"
+#include "engine/facts/facts.h"
 #include "engine/ops/ops.h"
 
 /* An answer holds a page, a post or every followed author, and never more than this. */
@@ -334,6 +335,14 @@ enum tidings_err tidings_verify(struct tidings *tidings, struct tidings_verify *
     if (!is_ours(tidings))
         return TIDINGS_CLOSED;
     return vtable->verify ? vtable->verify(tidings->engine, verify) : TIDINGS_UNSUPPORTED;
+}
+
+enum tidings_err tidings_export(struct tidings *tidings, struct tidings_export *out)
+{
+    if (!is_ours(tidings))
+        return TIDINGS_CLOSED;
+    return tidings->engine->vtable->export ? facts_export(tidings->engine, out)
+                                           : TIDINGS_UNSUPPORTED;
 }
 
 enum tidings_err tidings_backup(struct tidings *tidings, struct tidings_backup *backup,

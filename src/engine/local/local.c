@@ -93,6 +93,7 @@ static const struct engine_vtable local_vtable = {
     .stats = local_stats,
     .verify = local_verify,
     .backup = local_backup,
+    .export = local_export,
     .close = local_close,
 };
 

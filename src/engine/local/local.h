@@ -101,6 +101,11 @@ void writer_stats(struct local *local, struct tidings_stats *stats);
 /* Completes what is queued, then ends the thread. */
 void writer_stop(struct local *local);
 
+/* ---- export.c, import.c --------------------------------------------------------------------- */
+
+enum tidings_err local_export(struct engine *engine, uint64_t user, struct fact_sink *sink,
+                              struct tidings_progress *progress);
+
 /* ---- sweep.c -------------------------------------------------------------------------------- */
 
 /* Removes about that many rows of each kind. For the writer. */
