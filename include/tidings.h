@@ -191,8 +191,9 @@ struct tidings_options {
     /* Keep to the rules of folding and heat that are in force, whatever `settings` say of them: for a
      * tool that only looks. Otherwise opening with other rules judges and orders everything anew. */
     bool as_stored;
-    bool rebuild; /* make the authors' lists anew from their posts, if they are damaged */
-    bool remake;  /* make the data file anew from base image and log, whatever it looks like */
+    bool importing; /* for tidings_import: an import that was interrupted may be in it */
+    bool rebuild;   /* make the authors' lists anew from their posts, if they are damaged */
+    bool remake;    /* make the data file anew from base image and log, whatever it looks like */
     /* The time in ms since 1970; NULL is the system's clock. Called from any thread. */
     int64_t (*clock)(void *ctx);
     /* Only together with a clock: how many ms have elapsed since the machine was started, whatever is done to its clock.
@@ -1372,6 +1373,29 @@ struct tidings_export {
     uint64_t facts;                   /* out */
 };
 TIDINGS_API enum tidings_err tidings_export(struct tidings *engine, struct tidings_export *out);
+
+/*
+ * Facts into an engine that has no data, or only what an import that was interrupted has brought there: it goes on with the same
+ * input. An engine in that state is opened only with options.importing, until an import has ended.
+ */
+struct tidings_import {
+    /* Up to `room` bytes of the input; 0: its end; below 0: it failed. */
+    ptrdiff_t (*read)(void *ctx, char *to, size_t room);
+    /* A line that is not taken, and why; the field may be NULL. Both may be NULL. */
+    void (*refused)(void *ctx, uint64_t line, const char *field, const char *reason);
+    bool (*stop)(void *ctx); /* asked between batches; true: it is to be interrupted */
+    void *ctx;
+    const char *temp; /* directory for what is sorted; NULL: TMPDIR, or /tmp */
+    uint64_t
+        resumed; /* out: lines that an import before had taken, known when `refused` is first called */
+    uint64_t taken;    /* out, with those of before: facts that are there now, ... */
+    uint64_t repeated; /* ... that said nothing new, ... */
+    uint64_t rejected; /* ... and lines that were refused */
+    uint64_t early;    /* out: times before 2020, which no id can have: cut to its beginning */
+    bool stopped;      /* out: it was interrupted */
+};
+TIDINGS_API enum tidings_err tidings_import(struct tidings *engine, struct tidings_import *in,
+                                            const char **message);
 
 /* ---- Backup, restore, and what the log says ------------------------------------------------- */
 

@@ -16,6 +16,14 @@
 
 struct engine;
 struct fact_sink;
+struct view;
+
+/* How far an import has come, kept with what it has brought. */
+struct import_mark {
+    uint64_t lines; /* done with */
+    uint64_t taken, repeated, rejected;
+    uint64_t check; /* of the input's beginning: 0, there is no import */
+};
 
 struct engine_vtable {
     /*
@@ -45,6 +53,17 @@ struct engine_vtable {
     /* All facts, or a user's, of one snapshot, in order (engine/facts/fact.h). NULL: the engine does not do that. */
     enum tidings_err (*export)(struct engine *engine, uint64_t user, struct fact_sink *sink,
                                struct tidings_progress *progress);
+
+    /* How far an import has come: all zeros if there are no data. INVALID if there are, with a message. */
+    enum tidings_err (*import_look)(struct engine *engine, struct import_mark *mark,
+                                    const char **message);
+    /* A piece of it: `run` changes rows and then the mark, which becomes durable with them; it may be called again, with another
+     * view, if it must be tried again. The newest id of the rows is in *newest after it. */
+    enum tidings_err (*import_piece)(struct engine *engine,
+                                     void (*run)(void *ctx, struct view *view, uint64_t *newest),
+                                     void *ctx, const struct import_mark *mark);
+    /* All is there: the mark goes. */
+    enum tidings_err (*import_end)(struct engine *engine);
 
     /* See tidings_secret. NULL: the engine does not do that. */
     enum tidings_err (*secret)(struct engine *engine, uint8_t secret[TIDINGS_SECRET_BYTES]);

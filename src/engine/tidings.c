@@ -345,6 +345,16 @@ enum tidings_err tidings_export(struct tidings *tidings, struct tidings_export *
                                            : TIDINGS_UNSUPPORTED;
 }
 
+enum tidings_err tidings_import(struct tidings *tidings, struct tidings_import *in,
+                                const char **message)
+{
+    enum tidings_err err = is_ours(tidings) ? TIDINGS_UNSUPPORTED : TIDINGS_CLOSED;
+    if (is_ours(tidings) && tidings->engine->vtable->import_piece)
+        return facts_import(tidings->engine, in, message);
+    *message = tidings_err_text(err);
+    return err;
+}
+
 enum tidings_err tidings_backup(struct tidings *tidings, struct tidings_backup *backup,
                                 const char **message)
 {

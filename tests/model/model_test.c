@@ -4,12 +4,14 @@
  * answer and every error compared.
  *
  *   model_test [--seed N] [--ops N] [--users N] [--dir DIR] [--keep] [--shrink-seconds N]
- *              [--moments N]
+ *              [--moments N] [--facts N]
  *
  * The seed decides everything, the engine's settings included. DIR is where data directories are
  * made (a new one under $TMPDIR, /dev/shm or /tmp if not given); --keep leaves the first run's
- * there. With --moments, directories restored to so many random moments of the run are compared as well.
+ * there. With --moments, directories restored to so many random moments of the run are compared as well. With --facts, the
+ * world is exported and imported so many times.
  */
+#include "facts.h"
 #include "moments.h"
 #include "support/engine.h"
 
@@ -26,6 +28,7 @@ struct arguments {
     size_t ops;
     size_t users;
     size_t moments;
+    size_t facts;
     unsigned shrink_seconds;
     bool keep;
     char dir[4096];
@@ -35,7 +38,7 @@ struct arguments {
 static int usage(void)
 {
     fprintf(stderr, "usage: model_test [--seed N] [--ops N] [--users N] [--dir DIR] [--keep]\n"
-                    "                  [--shrink-seconds N] [--moments N]\n");
+                    "                  [--shrink-seconds N] [--moments N] [--facts N]\n");
     return 2;
 }
 
@@ -68,6 +71,10 @@ static bool parse_option(struct arguments *arguments, const char *name, const ch
         if (!parse_number(value, 1, MOMENTS_MOST, &number))
             return false;
         arguments->moments = (size_t)number;
+    } else if (strcmp(name, "--facts") == 0) {
+        if (!parse_number(value, 1, 1000, &number))
+            return false;
+        arguments->facts = (size_t)number;
     } else if (strcmp(name, "--shrink-seconds") == 0) {
         if (!parse_number(value, 0, 86400, &number))
             return false;
@@ -147,6 +154,8 @@ static void print_command(const char *program, const struct arguments *arguments
            arguments->users);
     if (arguments->moments > 0)
         printf(" --moments %zu", arguments->moments);
+    if (arguments->facts > 0)
+        printf(" --facts %zu", arguments->facts);
     printf("\n");
 }
 
@@ -170,13 +179,15 @@ int main(int argc, char **argv)
     replay.keep = arguments.keep;
     if (arguments.moments > 0)
         moments_hold(&replay, arguments.users, arguments.ops, arguments.moments);
+    else if (arguments.facts > 0)
+        facts_hold(&replay, arguments.users, arguments.ops, arguments.facts);
     else
         replay_new(&replay, arguments.users, arguments.ops);
     print_summary(&arguments, &replay.recording->outcome);
     failed = replay.recording->outcome.failed;
     if (failed) {
         print_failure(replay.recording);
-        if (arguments.shrink_seconds > 0 && arguments.moments == 0)
+        if (arguments.shrink_seconds > 0 && arguments.moments == 0 && arguments.facts == 0)
             shrink(&replay, arguments.shrink_seconds);
         printf("to run it again: ");
         print_command(argv[0], &arguments);

@@ -92,6 +92,8 @@ struct run {
     /* Told of every operation that both have run, with all that the model had to be told; may be NULL. */
     void (*ran)(struct run *run, const struct model_call *call);
     void *ran_ctx;
+    /* What the engine holds was imported: it has no events of before, and webhooks begin anew. */
+    bool imported;
     /* Errors of the storage are no difference: the operation has done nothing, and the model is not asked. */
     bool storage_fails;
 };

@@ -6,5 +6,7 @@
 #include "engine/engine.h"
 
 enum tidings_err facts_export(struct engine *engine, struct tidings_export *out);
+enum tidings_err facts_import(struct engine *engine, struct tidings_import *in,
+                              const char **message);
 
 #endif

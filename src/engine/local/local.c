@@ -94,6 +94,9 @@ static const struct engine_vtable local_vtable = {
     .verify = local_verify,
     .backup = local_backup,
     .export = local_export,
+    .import_look = local_import_look,
+    .import_piece = local_import_piece,
+    .import_end = local_import_end,
     .close = local_close,
 };
 
@@ -136,6 +139,11 @@ static enum tidings_err start(struct local *local, const struct tidings_options 
     if (!err) {
         local->kv = local->store->kv;
         err = load_committed(local);
+    }
+    if (!err && !options->importing && import_is_unfinished(local)) {
+        *message =
+            "an import into it was interrupted: `tidings import` with the same input goes on";
+        err = TIDINGS_INVALID;
     }
     if (!err)
         err = load(local, options->rebuild, message);

@@ -101,10 +101,25 @@ void writer_stats(struct local *local, struct tidings_stats *stats);
 /* Completes what is queued, then ends the thread. */
 void writer_stop(struct local *local);
 
+/* In the writer's turn, what a thread of its own has changed: durable and visible, as a batch is. `last_id` was the newest id
+ * before it. */
+enum tidings_err writer_commit(struct local *local, struct local_view *view, uint64_t last_id,
+                               const struct moment *at);
+
 /* ---- export.c, import.c --------------------------------------------------------------------- */
 
 enum tidings_err local_export(struct engine *engine, uint64_t user, struct fact_sink *sink,
                               struct tidings_progress *progress);
+
+/* Whether an import into the directory was interrupted. */
+bool import_is_unfinished(struct local *local);
+
+enum tidings_err local_import_look(struct engine *engine, struct import_mark *mark,
+                                   const char **message);
+enum tidings_err local_import_piece(struct engine *engine,
+                                    void (*run)(void *ctx, struct view *view, uint64_t *newest),
+                                    void *ctx, const struct import_mark *mark);
+enum tidings_err local_import_end(struct engine *engine);
 
 /* ---- sweep.c -------------------------------------------------------------------------------- */
 

@@ -210,6 +210,15 @@ static enum tidings_err commit(struct local *local, struct local_view *view,
     return TIDINGS_OK;
 }
 
+enum tidings_err writer_commit(struct local *local, struct local_view *view, uint64_t last_id,
+                               const struct moment *at)
+{
+    struct clock_change time = clock_next(&local->clock, at, last_id, view->last_id);
+    time.record_ms = at->wall_ms;
+    view->last_elapsed_ms = at->elapsed_ms;
+    return commit(local, view, &time, 0);
+}
+
 /* Those who watch hear of it before those who asked for it. */
 static void tell(struct local *local, const struct news *news)
 {
