@@ -457,13 +457,9 @@ static int run(int argc, char **argv)
     int code = options_start(&command_cluster, &args, argc, argv);
     struct where where = {.engine = "cluster", .mysql = args.mysql};
     if (code == OPTIONS_READ)
-        code = where_check(&command_cluster, &where, NULL);
-    if (code == OPTIONS_READ)
-        code = password_read(MYSQL_PASSWORD, &password);
+        code = where_find(&command_cluster, &where, NULL, &password, &how);
     if (code != OPTIONS_READ)
         return code;
-    tidings_options_init(&how);
-    where_put(&where, &password, &how);
     while (strcmp(actions[action].name, args.action) != 0)
         action++;
     return actions[action].run(&args, &how);

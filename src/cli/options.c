@@ -315,7 +315,8 @@ int options_read(const struct cli_command *command, void *args, int argc, char *
         if (flags && !strcmp(text, "--"))
             flags = false;
         else
-            code = flags && *text == '-' ? read_flag(&reading) : read_operand(&reading);
+            code =
+                flags && text[0] == '-' && text[1] ? read_flag(&reading) : read_operand(&reading);
     }
     return code == OPTIONS_READ ? check_complete(&reading) : code;
 }

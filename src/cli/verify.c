@@ -122,18 +122,14 @@ static int run(int argc, char **argv)
 {
     struct verify_args args;
     struct password password;
+    struct tidings_options how;
     int code = options_start(&command_verify, &args, argc, argv);
     if (code == OPTIONS_READ)
-        code =
-            where_check(&command_verify, &args.where,
-                        args.deep ? "leave --deep out: the server checks its files itself" : NULL);
-    if (code == OPTIONS_READ)
-        code = password_read(MYSQL_PASSWORD, &password);
+        code = where_find(&command_verify, &args.where,
+                          args.deep ? "leave --deep out: the server checks its files itself" : NULL,
+                          &password, &how);
     if (code != OPTIONS_READ)
         return code;
-    struct tidings_options how;
-    tidings_options_init(&how);
-    where_put(&args.where, &password, &how);
     if (how.dir && !is_data_directory(how.dir))
         return EXIT_BROKEN;
     return verify_data(&how, args.deep, args.repair);

@@ -87,6 +87,19 @@ void where_put(const struct where *where, const struct password *password,
     options->mysql_password = cluster && password->given ? password->text : NULL;
 }
 
+int where_find(const struct cli_command *command, struct where *where, const char *instead,
+               struct password *password, struct tidings_options *options)
+{
+    int code = where_check(command, where, instead);
+    if (code == OPTIONS_READ)
+        code = password_read(MYSQL_PASSWORD, password);
+    if (code != OPTIONS_READ)
+        return code;
+    tidings_options_init(options);
+    where_put(where, password, options);
+    return code;
+}
+
 int where_failed(const struct tidings_options *options, enum tidings_err err, const char *message)
 {
     fprintf(stderr, "tidings: %s: %s\n", options->dir ? options->dir : "mysql", message);

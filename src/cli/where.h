@@ -53,6 +53,10 @@ int password_read(const char *variable, struct password *password);
 void where_put(const struct where *where, const struct password *password,
                struct tidings_options *options);
 
+/* All of these in turn, for a command that needs nothing else: as where_check, with options that can be opened. */
+int where_find(const struct cli_command *command, struct where *where, const char *instead,
+               struct password *password, struct tidings_options *options);
+
 /* Says why opening failed, or cluster init did: the code to exit with. */
 int where_failed(const struct tidings_options *options, enum tidings_err err, const char *message);
 

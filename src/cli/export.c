@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/where.h"
+
+enum { PATH_BYTES = 4096 };
+
+struct export_args {
+    struct where where;
+    const char *to, *temp;
+    uint64_t user;
+};
+
+static const struct cli_option options[] = {
+    WHERE_OPTIONS(struct export_args, where, "the data directory, also of a running server"),
+    {"user", OPTION_NUMBER, "ID", offsetof(struct export_args, user), .least = 1,
+     .most = TIDINGS_ID_MAX, .help = "only what this user did and wrote"},
+    {"to", OPTION_TEXT, "FILE", offsetof(struct export_args, to),
+     .help = "write there, not to standard output"},
+    {"temp", OPTION_TEXT, "DIR", offsetof(struct export_args, temp),
+     .help = "where a copy is made of a directory in use; TMPDIR, or /tmp, without"},
+};
+
+static bool write_lines(void *ctx, const char *lines, size_t n)
+{
+    return fwrite(lines, 1, n, ctx) == n;
+}
+
+static int failed(const char *what, const char *why)
+{
+    fprintf(stderr, "tidings: %s: %s\n", what, why);
+    return EXIT_BROKEN;
+}
+
+/* Of an engine that is open. */
+static int export_now(struct tidings *tidings, const struct export_args *args, FILE *to)
+{
+    struct tidings_export export = {
+        .user_id = args->user, .write = write_lines, .ctx = to, .progress = progress_in_rows()};
+    enum tidings_err err = tidings_export(tidings, &export);
+    if (!err && fflush(to))
+        err = TIDINGS_IO;
+    if (err)
+        return failed("export", tidings_err_text(err));
+    fprintf(stderr, "%" PRIu64 " facts\n", export.facts);
+    return EXIT_FINE;
+}
+
+static int open_and_export(struct tidings_options *how, const struct export_args *args, FILE *to,
+                           enum tidings_err *err)
+{
+    struct tidings *tidings;
+    const char *message;
+    how->as_stored = true;
+    *err = tidings_open(how, &tidings, &message);
+    if (*err == TIDINGS_LOCKED)
+        return EXIT_BROKEN;
+    if (*err)
+        return where_failed(how, *err, message);
+    int code = export_now(tidings, args, to);
+    tidings_close(tidings);
+    return code;
+}
+
+/* ---- A directory in use --------------------------------------------------------------------- */
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)st;
+    (void)kind;
+    (void)at;
+    return remove(path);
+}
+
+/* Its base image and log may be read beside the server, and a copy of them is of one moment. */
+static int export_copy(struct tidings_options *how, const struct export_args *args, FILE *to)
+{
+    char dir[PATH_BYTES], data[PATH_BYTES + 8];
+    const char *temp = args->temp ? args->temp : getenv("TMPDIR"), *message;
+    enum tidings_err err;
+    snprintf(dir, sizeof dir, "%s/tidings-export-XXXXXX", temp && *temp ? temp : "/tmp");
+    if (!mkdtemp(dir))
+        return failed(dir, strerror(errno));
+    snprintf(data, sizeof data, "%s/data", dir);
+    struct tidings_restore restore = {
+        .from = how->dir, .dir = data, .progress = progress_in_bytes()};
+    int code = EXIT_BROKEN;
+    if (tidings_restore(&restore, &message)) {
+        failed(how->dir, message);
+    } else {
+        how->dir = data;
+        code = open_and_export(how, args, to, &err);
+    }
+    nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    return code;
+}
+
+static int export_to(struct tidings_options *how, const struct export_args *args, FILE *to)
+{
+    char state[PATH_BYTES];
+    enum tidings_err err;
+    snprintf(state, sizeof state, "%s/state", how->dir ? how->dir : "");
+    if (how->dir && access(state, F_OK))
+        return failed(how->dir, "there is no data there");
+    int code = open_and_export(how, args, to, &err);
+    return err == TIDINGS_LOCKED ? export_copy(how, args, to) : code;
+}
+
+static int run(int argc, char **argv)
+{
+    struct export_args args;
+    struct password password;
+    struct tidings_options how;
+    int code = options_start(&command_export, &args, argc, argv);
+    if (code == OPTIONS_READ)
+        code = where_find(&command_export, &args.where,
+                          "there is no export yet; use mysqldump --single-transaction", &password,
+                          &how);
+    if (code != OPTIONS_READ)
+        return code;
+    if (!args.to)
+        return export_to(&how, &args, stdout);
+    FILE *to = fopen(args.to, "we");
+    if (!to)
+        return failed(args.to, strerror(errno));
+    code = export_to(&how, &args, to);
+    if (fclose(to) && !code)
+        return failed(args.to, strerror(errno));
+    return code;
+}
+
+const struct cli_command command_export = {
+    .name = "export",
+    .summary = "write all facts, one JSON object a line",
+    .usage = "--data DIR [--user ID] [--to FILE]",
+    .about = "Writes what people did and wrote, as it is at one moment, to standard output: "
+             "docs/FACTS.md "
+             "says what each line means. `tidings import` brings it into an empty directory, with "
+             "the same "
+             "answers. The secrets of webhooks are in it.\n\nA server may be using the directory: "
+             "then a copy is made of "
+             "its base image and log first, as large as the data.",
+    .exits = "0 done; 2 usage; 3 failed.",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .run = run,
+};

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/unpack.h"
+#include "cli/where.h"
+
+struct import_args {
+    struct where where;
+    const char *from, *report, *temp;
+};
+
+static const struct cli_operand operands[] = {{"FILE", .at = offsetof(struct import_args, from)}};
+
+static const struct cli_option options[] = {
+    WHERE_OPTIONS(struct import_args, where, "the directory to fill: new, or empty"),
+    {"report", OPTION_TEXT, "FILE", offsetof(struct import_args, report),
+     .help = "write lines that are not taken there: number, field, reason; without, the first few "
+             "go to standard error"},
+    {"temp", OPTION_TEXT, "DIR", offsetof(struct import_args, temp),
+     .help = "where facts of other systems are sorted, if they are many; TMPDIR, or /tmp, without"},
+};
+
+enum { TOLD_MOST = 10 };
+
+struct source {
+    const struct import_args *args;
+    struct unpack *unpack;
+    struct tidings_import *import;
+    FILE *report;
+    uint64_t told;
+    bool seen; /* standard error is a terminal */
+    struct timespec began;
+    time_t last;
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int signal)
+{
+    (void)signal;
+    interrupted = 1;
+}
+
+static bool is_interrupted(void *ctx)
+{
+    (void)ctx;
+    return interrupted;
+}
+
+/* ---- Reading -------------------------------------------------------------------------------- */
+
+/* Once a second: how much is read, and how long it will take at this pace. */
+static void tell_progress(struct source *source)
+{
+    struct timespec now;
+    uint64_t done = unpack_done(source->unpack), total = unpack_total(source->unpack);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (!source->seen || now.tv_sec == source->last)
+        return;
+    source->last = now.tv_sec;
+    int64_t seconds = now.tv_sec - source->began.tv_sec;
+    fprintf(stderr, "\r%" PRIu64 " MiB read", done >> 20);
+    if (total && done && seconds)
+        fprintf(stderr, " of %" PRIu64 ", about %" PRId64 " s more", total >> 20,
+                (int64_t)((double)seconds * (double)(total - done) / (double)done));
+    fprintf(stderr, "%8s", "");
+    fflush(stderr);
+}
+
+static ptrdiff_t read_some(void *ctx, char *to, size_t room)
+{
+    struct source *source = ctx;
+    tell_progress(source);
+    return unpack_read(source->unpack, to, room);
+}
+
+/* ---- What is refused ------------------------------------------------------------------------ */
+
+/* The report of an import that goes on goes on, too. */
+static void tell_refused(void *ctx, uint64_t line, const char *field, const char *reason)
+{
+    struct source *source = ctx;
+    const char *path = source->args->report;
+    if (path && !source->report)
+        source->report = fopen(path, source->import->resumed ? "ae" : "we");
+    if (path && !source->report && !source->told++)
+        fprintf(stderr, "tidings: %s: %s\n", path, strerror(errno));
+    if (path ? !source->report : source->told++ >= TOLD_MOST)
+        return;
+    fprintf(source->report ? source->report : stderr, "%" PRIu64 "\t%s\t%s\n", line,
+            field ? field : "", reason);
+}
+
+/* ---- The command ---------------------------------------------------------------------------- */
+
+static int tell_end(const struct tidings_import *import)
+{
+    if (import->early)
+        printf("%" PRIu64 " times before 2020 were cut to its beginning\n", import->early);
+    printf("%" PRIu64 " facts taken, %" PRIu64 " repeated, %" PRIu64 " refused\n", import->taken,
+           import->repeated, import->rejected);
+    if (import->stopped) {
+        puts("interrupted: the same command goes on");
+        return EXIT_BROKEN;
+    }
+    return import->rejected ? EXIT_FOUND : EXIT_FINE;
+}
+
+static int import_now(struct tidings *tidings, struct source *source)
+{
+    struct tidings_import import = {.read = read_some,
+                                    .refused = tell_refused,
+                                    .stop = is_interrupted,
+                                    .ctx = source,
+                                    .temp = source->args->temp};
+    struct sigaction action = {.sa_handler = interrupt};
+    const char *message;
+    source->import = &import;
+    source->seen = isatty(STDERR_FILENO);
+    clock_gettime(CLOCK_MONOTONIC, &source->began);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    enum tidings_err err = tidings_import(tidings, &import, &message);
+    if (source->seen)
+        fprintf(stderr, "\r%-60s\r", "");
+    if (source->report && fclose(source->report) && !err)
+        fprintf(stderr, "tidings: %s: %s\n", source->args->report, strerror(errno));
+    if (!err)
+        return tell_end(&import);
+    fprintf(stderr, "tidings: %s\n", message);
+    return EXIT_BROKEN;
+}
+
+static int open_and_import(const struct import_args *args, struct tidings_options *how)
+{
+    struct source source = {.args = args, .unpack = unpack_open(args->from)};
+    struct tidings *tidings;
+    const char *message;
+    if (!source.unpack) {
+        fprintf(stderr, "tidings: %s: %s\n", args->from, strerror(errno));
+        return EXIT_BROKEN;
+    }
+    how->importing = true;
+    enum tidings_err err = tidings_open(how, &tidings, &message);
+    int code = err ? where_failed(how, err, message) : import_now(tidings, &source);
+    if (!err)
+        tidings_close(tidings);
+    unpack_close(source.unpack);
+    return code;
+}
+
+static int run(int argc, char **argv)
+{
+    struct import_args args;
+    struct password password;
+    struct tidings_options how;
+    int code = options_start(&command_import, &args, argc, argv);
+    if (code == OPTIONS_READ)
+        code = where_find(&command_import, &args.where, "there is no import yet", &password, &how);
+    return code == OPTIONS_READ ? open_and_import(&args, &how) : code;
+}
+
+const struct cli_command command_import = {
+    .name = "import",
+    .summary = "fill an empty directory with facts",
+    .usage = "FILE --data DIR [--report FILE]",
+    .about = "Takes what `tidings export` wrote, or facts of another system, one JSON object a "
+             "line: docs/FACTS.md "
+             "says what they look like. FILE may be packed by gzip or zstd; - is standard input. A "
+             "line that cannot be taken is "
+             "reported, and the others are taken.\n\nInterrupted, by Ctrl-C too, the same command "
+             "goes on where it was. Until it "
+             "has ended no server opens the directory.",
+    .exits = "0 all was taken; 1 some lines were refused; 2 usage; 3 failed, or interrupted.",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .operands = operands,
+    .n_operands = sizeof operands / sizeof *operands,
+    .run = run,
+};
