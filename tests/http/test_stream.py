@@ -29,6 +29,12 @@ def open_streams(server):
     return server.admin().get("/admin/status")["streams"]
 
 
+def no_streams(server):
+    """Waits until those of the tests before, which are closed, are forgotten."""
+    admin = server.admin()
+    wait_until(lambda: admin.get("/admin/status")["streams"] == 0, "no stream is open")
+
+
 def nothing_but(stream, marker, *allowed):
     """Reads up to the event that `marker` causes; those before it, which must be allowed."""
     seen = []
@@ -262,22 +268,22 @@ def test_the_stream_ends_when_its_token_has_expired(make_server):
 
 def test_head_of_a_stream_leaves_nothing_behind(one_server):
     ann = one_server.user()
-    before = open_streams(one_server)
+    no_streams(one_server)
     for _ in range(5):
         assert ann.send("HEAD", "/v1/stream").status == 200
-    assert open_streams(one_server) == before
+    assert open_streams(one_server) == 0
 
 
 def test_closed_streams_are_forgotten(one_server, listen):
-    before = open_streams(one_server)
+    no_streams(one_server)
     ann = one_server.user()
     streams = [listen(ann) for _ in range(20)]
     for stream in streams:
         stream.until("badge", total=0)
-    assert open_streams(one_server) == before + 20
+    assert open_streams(one_server) == 20
     for stream in streams:
         stream.close()
-    wait_until(lambda: open_streams(one_server) == before, "the streams are gone")
+    no_streams(one_server)
 
 
 def test_a_reader_that_does_not_read_is_cut_and_others_go_on(make_server, listen):
@@ -510,12 +516,12 @@ def test_a_user_opens_64_streams_with_tickets_in_a_while(server):
 
 def test_who_goes_away_while_a_ticket_is_spent_leaves_no_stream(one_server):
     ann, = one_server.users(1)
-    before = open_streams(one_server)
+    no_streams(one_server)
     for _ in range(20):
         with connect(one_server) as connection:
             connection.sendall(f"GET /v1/stream?ticket={ticket_of(ann)} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # a reset, at once
-    wait_until(lambda: open_streams(one_server) == before, "they are gone")
+    no_streams(one_server)
 
 
 def test_a_ticket_outlives_a_restart_and_its_use_does_too(make_server):
