@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "engine/cluster/sql/sql.h"
+#include "sql/sql.h"
 #include "support/engine.h"
 #include "unit/test.h"
 

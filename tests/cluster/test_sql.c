@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The connection to MySQL, on the server of tests/support/with-mariadb. */
-#include "engine/cluster/sql/sql.h"
+#include "sql/sql.h"
 
 #include <netinet/in.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/cluster/sql/url.h"
+#include "sql/url.h"
 
 #include <string.h>
 

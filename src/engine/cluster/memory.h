@@ -16,8 +16,8 @@
 #include <stdatomic.h>
 
 #include "engine/cluster/rows/current.h"
-#include "engine/cluster/sql/sql.h"
 #include "engine/cluster/versions.h"
+#include "sql/sql.h"
 
 struct cluster;
 struct lane;

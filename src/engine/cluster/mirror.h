@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
-#include "engine/cluster/sql/sql.h"
+#include "sql/sql.h"
 
 struct redis;
 struct redis_options;

@@ -4,7 +4,7 @@
 #ifndef CLUSTER_NAMES_H
 #define CLUSTER_NAMES_H
 
-#include "engine/cluster/sql/sql.h"
+#include "sql/sql.h"
 
 /* Makes the index right, also while others change profiles. */
 enum sql_outcome names_fill(struct sql *sql);

@@ -3,7 +3,7 @@
 #ifndef CLUSTER_SCHEMA_H
 #define CLUSTER_SCHEMA_H
 
-#include "engine/cluster/sql/sql.h"
+#include "sql/sql.h"
 
 /* Takes the steps that are missing; `said` hears of each. */
 enum sql_outcome schema_upgrade(struct sql *sql, void (*said)(void *ctx, const char *line),

@@ -11,8 +11,8 @@
 #include "engine/cluster/rows/ids.h"
 #include "engine/cluster/rows/known.h"
 #include "engine/cluster/rows/sheet.h"
-#include "engine/cluster/sql/sql.h"
 #include "engine/view.h"
+#include "sql/sql.h"
 
 /* What rows that an operation reads, and does not change under its user's lock, are locked with while it changes others. */
 enum hold { HOLD_NOTHING, HOLD_SHARED, HOLD_ALONE };

@@ -3,12 +3,12 @@
  * A connection to MySQL or MariaDB, for one thread at a time. Statements are text that is put together here and holds numbers
  * and hexadecimal digits besides the program's own words: no text of a user is ever part of a statement.
  */
-#ifndef CLUSTER_SQL_SQL_H
-#define CLUSTER_SQL_SQL_H
+#ifndef SQL_SQL_H
+#define SQL_SQL_H
 
 #include "base/buf.h"
 #include "base/bytes.h"
-#include "engine/cluster/sql/url.h"
+#include "sql/url.h"
 #include "tidings.h"
 
 struct sql;

@@ -7,8 +7,8 @@
  *
  * A password has no place in it: lists of processes and settings files would show it.
  */
-#ifndef CLUSTER_SQL_URL_H
-#define CLUSTER_SQL_URL_H
+#ifndef SQL_URL_H
+#define SQL_URL_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
  * asks for, gives the password to no plugin that would send it as it is, and never connects again by itself, which would
  * lose a transaction unnoticed.
  */
-#include "engine/cluster/sql/sql.h"
+#include "sql/sql.h"
 
 #include <assert.h>
 #include <errmsg.h>
