@@ -244,8 +244,9 @@ class Server:
         made = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
         made["TIDINGS_JWT_SECRET"] = SECRET
         if FAKETIME.exists():
+            # Without the last one waiting for the monotonic clock is no waiting: threads that look now and then run all the time.
             made |= {"LD_PRELOAD": os.fspath(FAKETIME), "FAKETIME_TIMESTAMP_FILE": os.fspath(self.clock),
-                     "FAKETIME_CACHE_DURATION": "1", "DONT_FAKE_MONOTONIC": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+                     "FAKETIME_CACHE_DURATION": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1", "FAKETIME_FORCE_MONOTONIC_FIX": "0"}
         return made
 
     @property
