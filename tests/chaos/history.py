@@ -30,6 +30,7 @@ PAGE = 100
 KNOWN = 80  # posts that sessions talk about: the latest
 READERS_PAUSE_S = 0.2  # after a call that failed
 TRIES = 40
+LAST_TRIES = 400  # at the end, when all is well but perhaps slow
 
 
 # ---- The file ------------------------------------------------------------------------------------
@@ -405,14 +406,14 @@ class Reader(Session):
 
     def must(self, operation, arguments, user):
         self.user = user
-        for _ in range(TRIES):
+        for _ in range(LAST_TRIES):
             if self.call(operation, arguments, exact=True)[0] == "ok":
                 return
             time.sleep(READERS_PAUSE_S)
         raise RuntimeError(f"{operation.name} of {user} is not answered at the end")
 
     def get(self, user, path):
-        for _ in range(TRIES):
+        for _ in range(LAST_TRIES):
             try:
                 status, answer, _ = self.caller.send(self.rng.randrange(len(self.caller.ports)), user, "GET", path)
                 if status in (200, 404, 410):

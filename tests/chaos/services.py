@@ -29,6 +29,7 @@ SETTINGS = {"follow_burst": FREE, "react_burst": FREE, "comment_burst": FREE, "p
             "deadline_ms": 3000, "jwt_leeway_s": 60}
 # Services are killed here, machines are not: nothing has to be on the disk. Without a log of its own it does not wait a minute for room.
 DATABASE = ["--innodb-flush-method=nosync", "--skip-log-bin", "--skip-networking=0", "--bind-address=127.0.0.1"]
+OWN = ["--no-defaults", "--protocol=tcp", "--host=127.0.0.1", "--user=root", "--batch", "--skip-column-names", "--force"]
 RIGHTS = "SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX"
 FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
 
@@ -80,16 +81,16 @@ class Database:
 
     def __init__(self, directory):
         self.directory, self.lock = directory, threading.Lock()
-        self.port = REDIS["free_port"]()
+        self.port, self.own_port = REDIS["free_port"](), REDIS["free_port"]()
         directory.mkdir()
         done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_MB}m", "tidings-chaos", directory], capture_output=True,
                               check=False)
         self.has_disk = done.returncode == 0
-        options = [*DATABASE, f"--port={self.port}"]
+        # Who sets things right has a port to himself: he need not stand in a queue with those who have no connection.
+        options = [*DATABASE, f"--port={self.port}", f"--extra-port={self.own_port}", "--extra-max-connections=10"]
         MARIADB["make"](directory, options)
         self.control = MARIADB["Control"](directory, options)
         self.control.start()
-        # Servers have no more rights than they need: one connection stays free for who sets things right.
         self.run(f"CREATE DATABASE {NAME}; CREATE USER tidings@'%'; GRANT {RIGHTS} ON {NAME}.* TO tidings@'%'")
 
     def url(self, port):
@@ -105,8 +106,7 @@ class Database:
         return self.control.server.poll() is None
 
     def client(self, statement, *more, **how):
-        command = ["mariadb", "--no-defaults", f"--socket={self.directory / 's'}", "--user=root", "--batch", "--skip-column-names",
-                   "--force", "--execute", statement, *more]
+        command = ["mariadb", *OWN, f"--port={self.own_port}", "--execute", statement, *more]
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, **how)
 
     def run(self, statement, database=""):
@@ -177,11 +177,12 @@ class Kafka:
     def __init__(self, directory, links):
         module = runpy.run_path(os.fspath(SUPPORT / "with-kafka"))
         directory.mkdir()
-        plain, _ = module["make"](directory, [])
+        open_ = module["make"](directory, [])["PLAIN"]
+        plain = int(open_.rpartition(":")[2])
         self.port = links.add("kafka", plain)
         properties = directory / "properties"
-        properties.write_text(properties.read_text().replace(f"advertised.listeners=PLAINTEXT://127.0.0.1:{plain}",
-                                                             f"advertised.listeners=PLAINTEXT://127.0.0.1:{self.port}"))
+        told, instead = f"advertised.listeners=PLAIN://{open_}", f"advertised.listeners=PLAIN://127.0.0.1:{self.port}"
+        properties.write_text(properties.read_text().replace(told, instead))
         self.control = module["Control"](directory, plain)
         self.control.start()
 
@@ -292,6 +293,8 @@ class Server:
 
     def stop(self):
         self.is_wanted = False
+        if not self.process:
+            return None
         self.signal(signal.SIGCONT)
         self.signal(signal.SIGTERM)
         try:
@@ -314,24 +317,30 @@ class Cluster:
 
     def __init__(self, directory, count=3, redis=2, kafka=False, **settings):
         self.directory, self.links = directory, Links()
-        self.redis = self.kafka = None
-        self.database = Database(directory / "mysql")
+        self.database = self.redis = self.kafka = None
+        self.servers = []
+        try:
+            self.start(count, redis, kafka, {**SETTINGS, **settings})
+        except BaseException:
+            self.close()  # nothing runs on, and nothing stays mounted
+            raise
+
+    def start(self, count, redis, kafka, settings):
+        self.database = Database(self.directory / "mysql")
         self.url = self.database.url(self.database.port)
         made = run_program("cluster", "init", "--mysql", self.url)
         if made.returncode:
             raise RuntimeError(made.stderr)
-        settings = {**SETTINGS, **settings}
         if redis:
-            self.redis = Redis(directory / "redis", self.links, redis)
+            self.redis = Redis(self.directory / "redis", self.links, redis)
             settings["redis"] = self.redis.addresses
         if kafka:
-            self.kafka = Kafka(directory / "kafka", self.links)
+            self.kafka = Kafka(self.directory / "kafka", self.links)
             settings["kafka"] = f"127.0.0.1:{self.kafka.port}"
-        self.servers = []
         for number in range(count):
             port = self.links.add(f"mysql-{number}", self.database.port)
             place = ["--engine", "cluster", "--mysql", self.database.url(port)]
-            self.servers.append(Server(number, directory, self.links, place, settings))
+            self.servers.append(Server(number, self.directory, self.links, place, settings))
         for server in self.servers:
             server.start()
 
