@@ -8,6 +8,7 @@ that was written down.
 """
 import argparse
 import json
+import math
 import os
 import random
 import re
@@ -19,7 +20,7 @@ import time
 import urllib.request
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import checker
@@ -29,6 +30,7 @@ from services import Alone, Cluster, remove, run_program, wait_until
 
 USERS, DEVICES = 6, 2
 THREADS = ThreadPoolExecutor(16)
+SHRUNK_REST_S, SHRUNK_TAIL_S = 3, 5
 
 
 def settings_of(rng, arguments):
@@ -115,7 +117,7 @@ def strange_lines(directory):
     return found
 
 
-def once(arguments, faults=None):
+def once(arguments, faults=None, tell=True):
     """One run: what was found, the faults, and where it is."""
     rng = random.Random(arguments.seed)
     directory = Path(tempfile.mkdtemp(prefix="tc-"))
@@ -136,7 +138,8 @@ def once(arguments, faults=None):
     findings = checker.check(checker.load(history.path)[0])
     for line in failed:
         findings.add("around", line)
-    summary(arguments, history, faults, findings, time.monotonic() - began)
+    if tell:
+        summary(arguments, history, faults, findings, time.monotonic() - began)
     return findings, faults, directory
 
 
@@ -153,21 +156,57 @@ def summary(arguments, history, faults, findings, took):
     checker.report(findings)
 
 
-def shrink(arguments, faults):
-    """Halves, then quarters and so on are left out as long as it still fails."""
+# ---- Which faults it takes ---------------------------------------------------------------------------
+
+
+def close_up(faults):
+    """Without the long rests between them, so that runs are short: from when all is well to the next fault."""
+    made, well, moved = [], 0, 0
+    for fault in sorted(faults, key=lambda one: one.at):
+        if fault.at - moved > well + SHRUNK_REST_S:
+            moved = fault.at - well - SHRUNK_REST_S
+        made.append(replace(fault, at=fault.at - moved))
+        well = max(well, made[-1].at + fault.seconds)
+    return made
+
+
+def before_the_first(findings, faults):
+    """What began when the first of the findings was there already has not caused it."""
+    ends = [record["end"] for _, _, records in findings.all for record in records if "end" in record]
+    return [fault for fault in faults if fault.at < min(ends, default=math.inf)]
+
+
+def still_fails(arguments, faults, kinds):
+    """Where, if these faults lead to one of these kinds of findings, too; some tries each, since it is a matter of moments."""
+    end = max((fault.at + fault.seconds for fault in faults), default=0)
+    shorter = argparse.Namespace(**{**vars(arguments), "seconds": end + SHRUNK_TAIL_S})
+    for _ in range(arguments.tries):
+        findings, _, directory = once(shorter, faults, tell=False)
+        if findings.kinds().keys() & kinds:
+            print(f"fails with {len(faults)} faults in {shorter.seconds:.0f} s, too: {directory}", flush=True)
+            return True
+        remove(directory)
+    print(f"does not with {len(faults)}: " + "; ".join(fault.kind for fault in faults), flush=True)
+    return False
+
+
+def shrink(arguments, faults, findings):
+    """Halves, then quarters and so on are left out as long as it still fails; first of all, what came too late."""
+    kinds = findings.kinds().keys()
+    early = close_up(before_the_first(findings, faults))
+    if len(early) < len(faults) and still_fails(arguments, early, kinds):
+        faults = early
     size = max(1, len(faults) // 2)
     while size:
         for begin in range(0, len(faults), size):
-            fewer = faults[:begin] + faults[begin + size:]
-            findings, _, directory = once(arguments, fewer)
-            if findings.all:
-                print(f"fails with {len(fewer)} faults, too: {directory}", flush=True)
+            fewer = close_up(faults[:begin] + faults[begin + size:])
+            if still_fails(arguments, fewer, kinds):
                 faults = fewer
+                size = max(1, min(size, len(faults) // 2))
                 break
-            remove(directory)
         else:
             size //= 2
-    print("left: " + "; ".join(map(str, faults)))
+    print("left: " + ("; ".join(map(str, faults)) or "nothing: it takes no fault"))
 
 
 def parse():
@@ -182,6 +221,7 @@ def parse():
     parser.add_argument("--only", default="", help="faults whose kind has this (a regular expression)")
     parser.add_argument("--faults", help="a file that a run has written")
     parser.add_argument("--shrink", action="store_true", help="after a failure: which faults does it take?")
+    parser.add_argument("--tries", type=int, default=3, help="how often to try fewer faults before it is believed that they do not do it")
     parser.add_argument("--keep", action="store_true", help="leave the directory")
     arguments = parser.parse_args()
     arguments.seconds = arguments.seconds or arguments.minutes * 60
@@ -201,7 +241,7 @@ def main():
         return 0
     print(f"FAILED: seed {arguments.seed}; history, faults and logs stay in {directory}")
     if arguments.shrink:
-        shrink(arguments, faults)
+        shrink(arguments, faults, findings)
     return 1
 
 
