@@ -14,6 +14,7 @@ from services import run_program, wait_until
 REST_S = [(1, 4), (1, 4), (8, 15)]  # in the last one servers begin to remember again
 LAST_S = [(0.5, 6), (0.5, 6), (0.5, 2)]
 LONG_S = [(11, 16), (11, 16), (20, 60)]  # more than a lease
+MISSED_S = 2
 
 
 def some(rng, ranges):
@@ -52,10 +53,30 @@ def kill_server(cluster, target):
     return server.start
 
 
+def kill_and_forget(cluster, target):
+    """As after the machine was started anew: all that is there is the log, and what was made of it for good."""
+    server = pick(cluster.servers, target)
+    server.kill()
+    cluster.image.unlink(missing_ok=True)
+    return server.start
+
+
 def pause_server(cluster, target):
     server = pick(cluster.servers, target)
     server.signal(signal.SIGSTOP)
     return lambda: server.signal(signal.SIGCONT)
+
+
+def take_slot(cluster, target):
+    """One stands still for longer than its lease, and another that is started meanwhile may have its slot when it goes on."""
+    server, other = pick(cluster.servers, target), pick(cluster.servers, target + 1)
+    server.signal(signal.SIGSTOP)
+    other.kill()
+
+    def heal():
+        other.start()
+        server.signal(signal.SIGCONT)
+    return heal
 
 
 def restart_all(cluster, _target):
@@ -158,6 +179,22 @@ def flush_redis(cluster, _target):
     return lambda: None
 
 
+def promote_late_replica(cluster, target):
+    """One that has not heard of the last seconds becomes the master."""
+    pairs = cluster.redis.pairs()
+    if not pairs:
+        return lambda: None
+    master, replica = pick(pairs, target)
+    replica.pause()
+    master.try_cli("CLIENT", "KILL", "TYPE", "replica")
+    time.sleep(MISSED_S)
+    master.pause()
+    replica.resume()
+    replica.try_cli("CLUSTER", "FAILOVER", "TAKEOVER")
+    master.kill()
+    return lambda: cluster.redis.do("start", master.number)
+
+
 def on_kafka(word, back):
     def begin(cluster, _target):
         cluster.kafka.do(word)
@@ -192,8 +229,10 @@ LOCKS = {
 
 KINDS = {
     "kill a server": Kind(6, "", kill_server),
+    "kill a server, its data to be made of its log": Kind(3, "local", kill_and_forget),
     "pause a server": Kind(4, "database", pause_server),
     "pause a server beyond its lease": Kind(2, "database", pause_server, True),
+    "another takes the slot of a paused server": Kind(1, "database", take_slot, True),
     "restart all servers": Kind(1, "database", restart_all),
     "init again": Kind(1, "database", init_again),
     "a clock two seconds off": Kind(2, "database", wrong_clock(2)),
@@ -209,10 +248,11 @@ KINDS = {
     "lose all connections": Kind(2, "database", lose_connections),
     **{name: Kind(1, "database", hold_locks(statement)) for name, statement in LOCKS.items()},
     **{f"database link: {how}": Kind(2, "database", bad_link("mysql-", how))
-       for how in ("delay", "slow", "hold", "deaf", "commits", "cut", "snap")},
+       for how in ("delay", "slow", "hold", "old", "deaf", "commits", "cut", "snap")},
     **{f"client link: {how}": Kind(1, "", bad_link("client-", how)) for how in ("delay", "hold", "deaf", "cut", "snap")},
     "kill a Redis": Kind(3, "redis", on_redis("kill", "start")),
     "pause a Redis": Kind(2, "redis", on_redis("pause", "resume")),
+    "a late replica becomes a Redis master": Kind(2, "redis", promote_late_replica),
     "empty Redis": Kind(3, "redis", flush_redis),
     **{f"Redis link: {how}": Kind(1, "redis", bad_link("redis-", how)) for how in ("delay", "slow", "hold", "deaf", "cut", "snap")},
     "kill Kafka": Kind(1, "kafka", on_kafka("kill", "start")),
@@ -223,12 +263,14 @@ KINDS = {
 }
 # Both change the same thing: the first to heal would undo the other.
 SAME = [{"kill the database", "pause the database", "pause the database for long", "no room for the database"},
-        {"kill a server", "pause a server", "pause a server beyond its lease", "restart all servers"},
-        {"kill a Redis", "pause a Redis"}, {"kill Kafka", "pause Kafka"}]
+        {"kill a server", "kill a server, its data to be made of its log", "pause a server", "pause a server beyond its lease",
+         "restart all servers", "another takes the slot of a paused server"},
+        {"kill a Redis", "pause a Redis", "a late replica becomes a Redis master"}, {"kill Kafka", "pause Kafka"}]
 
 
 def possible(cluster):
-    has = {"": True, "database": cluster.database, "disk": cluster.database and cluster.database.has_disk, "redis": cluster.redis,
+    database = cluster.database
+    has = {"": True, "local": not database, "database": database, "disk": database and database.has_disk, "redis": cluster.redis,
            "kafka": cluster.kafka}
     return [name for name, kind in KINDS.items() if has[kind.needs]]
 

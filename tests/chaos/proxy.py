@@ -9,6 +9,7 @@
     delay     every piece comes 150 ms later
     slow      4,000 bytes a second
     hold      connections are taken, and nothing comes through; what was held comes when the link is well again
+    old       as hold, but for connections that are made now: these are well, and what the others held comes behind it all
     deaf      what is sent to the target arrives, its answers are held: half open
     commits   as hold, from the first statement on with which changes are committed: the database has their locks meanwhile
     cut       all connections are reset, and new ones, too
@@ -24,7 +25,7 @@ PIECE = 16384
 DELAY_S = 0.15
 SLOW_BYTES = 4000
 COMMITS = b"UPDATE lane SET batch=IF"
-WAYS = {"pass", "delay", "slow", "hold", "deaf", "commits", "cut", "snap"}
+WAYS = {"pass", "delay", "slow", "hold", "old", "deaf", "commits", "cut", "snap"}
 
 
 class Link:
@@ -33,13 +34,14 @@ class Link:
         self.how = "pass"
         self.changed = asyncio.Event()
         self.open = set()  # writers
+        self.made = self.old = 0  # connections, and how many of them there were when the link became bad
 
     async def start(self):
         self.server = await asyncio.start_server(self.take, "127.0.0.1", 0)
         return self.server.sockets[0].getsockname()[1]
 
     def set(self, how):
-        self.how = how
+        self.how, self.old = how, self.made
         self.changed.set()
         self.changed = asyncio.Event()
         if how == "cut":
@@ -56,7 +58,9 @@ class Link:
             reset(writer)
             return
         self.open |= {writer, there[1]}
-        ways = [asyncio.create_task(self.forward(reader, there[1], False)), asyncio.create_task(self.forward(there[0], writer, True))]
+        self.made += 1
+        ways = [asyncio.create_task(self.forward(reader, there[1], False, self.made)),
+                asyncio.create_task(self.forward(there[0], writer, True, self.made))]
         try:
             await asyncio.gather(*ways)
         except OSError:
@@ -68,9 +72,9 @@ class Link:
                 self.open.discard(one)
                 one.transport.abort()
 
-    async def forward(self, reader, writer, is_answer):
+    async def forward(self, reader, writer, is_answer, number):
         while piece := await reader.read(PIECE):
-            await self.pace(piece, is_answer)
+            await self.pace(piece, is_answer, number)
             if is_answer and self.how == "snap":
                 writer.write(piece[:len(piece) // 2])
                 await writer.drain()
@@ -81,13 +85,15 @@ class Link:
             await writer.drain()
         writer.write_eof()
 
-    def holds(self, piece, is_answer):
+    def holds(self, piece, is_answer, number):
         if self.how == "commits" and COMMITS in piece:
             self.how = "hold"
+        if self.how == "old":
+            return number <= self.old
         return self.how == "hold" or (self.how == "deaf" and is_answer)
 
-    async def pace(self, piece, is_answer):
-        while self.holds(piece, is_answer):
+    async def pace(self, piece, is_answer, number):
+        while self.holds(piece, is_answer, number):
             await self.changed.wait()
         if self.how == "delay":
             await asyncio.sleep(DELAY_S)

@@ -163,6 +163,15 @@ class Redis:
         if word == "start":
             self.announce(node)
 
+    def pairs(self):
+        """Masters, each with a replica of its."""
+        ids, found = {node.try_cli("CLUSTER", "MYID").strip(): node for node in self.cluster.nodes}, []
+        for node in self.cluster.nodes:
+            words = next((line.split() for line in node.try_cli("CLUSTER", "NODES").splitlines() if "myself,slave" in line), [])
+            if words and words[3] in ids:
+                found.append((ids[words[3]], node))
+        return found
+
     def flush(self):
         for node in self.cluster.nodes:
             node.try_cli("FLUSHALL")
@@ -376,8 +385,12 @@ class Alone:
         self.servers[0].start()
 
     @property
+    def image(self):
+        return self.directory / "data" / "data.mdb"
+
+    @property
     def verify_place(self):
-        return ["--data", os.fspath(self.directory / "data")]
+        return ["--data", os.fspath(self.image.parent)]
 
     def heal(self):
         self.links.set("client-0", "pass")
