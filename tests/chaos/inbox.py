@@ -169,6 +169,8 @@ class Inbox:
             self.own_times.append(end)
             self.own_most.append(max(position, self.own_most[-1] if self.own_most else 0))
         self.ranges = {look.id: self.range_of(look) for look in looks}
+        self.masks = {look.id: views.mask(look.args["posts"]) for look in looks if look.op in ("mark", "unmark")}
+        self.doable = {}  # of marks that were never answered, by look
 
     def range_of(self, look):
         first = 0 if look.is_bounded else self.views.at(self.witness.at_least(look.begin))
@@ -256,11 +258,21 @@ class Inbox:
 
     def open_marks(self, state, look, first, last):
         """Never answered: in the first view in which it can have been done. Later ones differ in nothing that counts."""
-        for view in range(first, last + 1):
-            read = self.read_after(state, look, view)
+        if look.id in self.masks:
+            doable = self.doable_in(look)
+            i = bisect.bisect_left(doable, first)
+            first = doable[i] if i < len(doable) else last + 1
+        if first <= last:
+            read = self.read_after(state, look, first)
             if read is not None:
-                yield self.marked(state, look, view, read)
-                return
+                yield self.marked(state, look, first, read)
+
+    def doable_in(self, look):
+        """The views in which all posts that it names are there: many are tried, and they are always the same."""
+        if look.id not in self.doable:
+            mask = self.masks[look.id]
+            self.doable[look.id] = [i for i, view in enumerate(self.views.views) if mask is not None and not mask & ~view.delivered]
+        return self.doable[look.id]
 
     def marks_in(self, state, look, first, last):
         """The views in which as many are marked as it says, and what is read then."""
@@ -298,7 +310,7 @@ class Inbox:
         if look.op == "open":
             return state.read | self.views.bits.get(look.args["post"], 0)
         if look.op in ("mark", "unmark"):
-            mask = self.views.mask(look.args["posts"])
+            mask = self.masks[look.id]
             if mask is None or mask & ~delivered:
                 return None
             return state.read | mask if look.op == "mark" else state.read & ~(mask & ~self.views.views[view].deleted)
