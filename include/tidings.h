@@ -619,7 +619,8 @@ struct tidings_post {
     struct tidings_text body;
     struct tidings_text extra; /* empty: none */
     int64_t created_at;
-    int64_t edited_at; /* 0: never */
+    int64_t edited_at;       /* 0: never */
+    struct tidings_text key; /* of POST and POST_BY_KEY: that it was imported with; empty: none */
     struct tidings_counts counts;
     bool liked; /* by the viewer */
     bool faved;

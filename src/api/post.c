@@ -81,6 +81,8 @@ static void put_post(struct json_out *out, const struct tidings_post *post)
     put_json(out, "extra", post->extra);
     put_i64(out, "created_at", post->created_at);
     put_time(out, "edited_at", post->edited_at);
+    if (post->key.n)
+        put_text(out, "key", post->key);
     put_u64(out, "status", 1);
     put_stats(out, TIDINGS_TARGET_POST, &post->counts);
     put_bool(out, "liked", post->liked);

@@ -112,6 +112,8 @@ struct rows {
     /* The post of a key, or the comment; 0 if there is none. */
     uint64_t (*get_key)(struct view *view, enum key_kind kind, struct bytes key);
     void (*put_key)(struct view *view, enum key_kind kind, struct bytes key, uint64_t id);
+    /* The key of a post; empty if it has none. */
+    struct bytes (*get_post_key)(struct view *view, uint64_t post);
 
     /* Heads: never NULL; an empty one where nothing was published. */
     const struct head *(*get_head)(struct view *view, enum realm realm, uint64_t author);

@@ -41,6 +41,7 @@ def answers(data):
             "counter": robin.get("/relation/counter", user_id=2),
             "notified": robin.get("/notifications")["unread"],
             "stats": robin.get("/posts/by-key", key="blog:2")["stats"],
+            "key": robin.get(f"/posts/{robin.get('/posts/by-key', key='blog:2')['id']}")["key"],
             "comment": robin.get(f"/posts/{robin.get('/posts/by-key', key='blog:2')['id']}/comments")["items"][0]["stats"],
         }
     finally:
@@ -66,6 +67,7 @@ def test_the_same_answers_whatever_the_order_of_lines(tmp_path):
     assert first["notified"] == 1
     assert first["stats"]["like_count"] == 1 and first["stats"]["comment_count"] == 2
     assert first["comment"]["like_count"] == 1 and first["comment"]["down_count"] == 0
+    assert first["key"] == "blog:2"
 
 
 def test_times_are_kept_and_ids_are_in_their_order(tmp_path):

@@ -206,9 +206,19 @@ enum tidings_err answer_edit(struct view *view, struct reply *reply)
     return answer_whole_post(view, reply, reply->op->u.edit.post_id, &reply->answer->u.post);
 }
 
+/* Others that show a post do not look for its key. */
+static enum tidings_err answer_with_key(struct view *view, struct reply *reply, uint64_t id)
+{
+    struct tidings_post *post = &reply->answer->u.post;
+    enum tidings_err err = answer_whole_post(view, reply, id, post);
+    if (!err)
+        post->key = view_text(view, reply->arena, view->rows->get_post_key(view, id));
+    return err;
+}
+
 enum tidings_err answer_post(struct view *view, struct reply *reply)
 {
-    return answer_whole_post(view, reply, reply->op->u.post.post_id, &reply->answer->u.post);
+    return answer_with_key(view, reply, reply->op->u.post.post_id);
 }
 
 enum tidings_err answer_post_by_key(struct view *view, struct reply *reply)
@@ -216,7 +226,7 @@ enum tidings_err answer_post_by_key(struct view *view, struct reply *reply)
     uint64_t id = view->rows->get_key(view, KEY_POST, bytes_of(reply->op->u.key.key));
     if (!id)
         return TIDINGS_NOT_FOUND;
-    return answer_whole_post(view, reply, id, &reply->answer->u.post);
+    return answer_with_key(view, reply, id);
 }
 
 static struct tidings_post_row post_row(struct view *view, struct reply *reply, uint64_t id)

@@ -235,6 +235,13 @@ static uint64_t get_key(struct view *view, enum key_kind kind, struct bytes key)
     return 0;
 }
 
+static struct bytes get_post_key(struct view *view, uint64_t post)
+{
+    (void)view;
+    (void)post;
+    return (struct bytes){(const uint8_t *)"", 0};
+}
+
 static void put_text(struct view *view, enum kind kind, uint64_t id, struct bytes text)
 {
     struct value row = {.exists = true, .texts = {text}};
@@ -714,6 +721,7 @@ const struct rows cluster_rows = {
     .get_body = get_body,
     .put_body = put_body,
     .get_key = get_key,
+    .get_post_key = get_post_key,
     .get_head = cluster_get_head,
     .add_number = cluster_add_number,
     .add_deletion = cluster_add_deletion,

@@ -308,6 +308,7 @@ const struct rows local_rows = {
     .put_body = put_body,
     .get_key = local_get_key,
     .put_key = local_put_key,
+    .get_post_key = local_key_of,
     .get_head = local_get_head,
     .add_number = local_add_number,
     .add_deletion = local_add_deletion,
