@@ -1,6 +1,7 @@
 """Rows that somebody or something has damaged: each column of each table in turn is cut short, emptied, flipped or set to what cannot be. A
 server that reads it answers with an error that says so, or as before, or verify finds what it answers otherwise; nothing ends it, and in
 every answer the total is the sum of the authors."""
+import hashlib
 import os
 import random
 import subprocess
@@ -21,6 +22,13 @@ FACTS = {
 }
 FACT_TABLES = {"reading_position", "outbox_event", "idempotency", "passing_news", "schema_version", "secret", "server", "server_clock", "lane",
                "news_position", "memory_epoch", "memory_server", "relay", "dead_letter", "rules"}
+
+
+def plant_key(name, post, key):
+    """As an import leaves it."""
+    digest = hashlib.sha256(key.encode()).digest()
+    high, low = (int.from_bytes(digest[n:n + 8], "big") for n in (0, 8))
+    database.run(f"INSERT INTO post_key VALUES ({post}, '{key}'); INSERT INTO imported_key VALUES (112, {high}, {low}, {post}, '{key}')", name)
 
 
 def populate(server):
@@ -44,6 +52,8 @@ def populate(server):
     carl.comment(posts[0], parent_id=comment)
     ann.read_to(story, scene_id=scenes[0])
     bob.expect(200, "PUT", "/v1/users/me", {"name": "Bob"})
+    for n, post in enumerate(posts[:3]):
+        plant_key(database.name_of(server), post, f"blog:{n}")
     return {"actors": (ann, bob, carl), "user_id": bob.id, "post_id": posts[0], "post_ids": posts, "comment_id": comment, "story_id": story,
             "scene_id": scenes[0]}
 
@@ -53,7 +63,7 @@ def questions(world):
     every = [
         f"/relation/status?user_id={world['user_id']}", "/relation/following", f"/relation/followers?user_id={world['user_id']}",
         f"/relation/counter?user_id={world['user_id']}", f"/users?ids={world['user_id']}", "/users/search?prefix=bo",
-        f"/users/{world['user_id']}", f"/users/{world['user_id']}/posts", "/posts?ids=" + ",".join(map(str, world["post_ids"])),
+        f"/users/{world['user_id']}", f"/users/{world['user_id']}/posts", "/posts/by-key?key=blog:0", "/posts/by-key?key=blog:2", "/posts?ids=" + ",".join(map(str, world["post_ids"])),
         "/posts/stats?ids=" + ",".join(map(str, world["post_ids"])), *(f"/posts/{post}" for post in world["post_ids"]), "/inbox",
         "/inbox?filter=unread", "/inbox/badge", "/inbox/unread", "/history", f"/posts/{world['post_id']}/likes", "/me/likes", "/me/favs",
         "/me/likes?target=comment", "/hot", f"/posts/{world['post_id']}/comments", f"/posts/{world['post_id']}/comments?sort=hot",

@@ -184,6 +184,12 @@ static const struct step steps[] = {
      "'1970-01-01', 0, 0, 0, 0) ON DUPLICATE KEY UPDATE id = id;"
      "CREATE TABLE IF NOT EXISTS drift (kind VARCHAR(32) NOT NULL, found " ID ", mended " ID
      ", found_at DATETIME(3) NOT NULL, PRIMARY KEY (kind)" END},
+    {"keys that posts were imported with",
+     "CREATE TABLE IF NOT EXISTS post_key (post_id " ID
+     ", name VARBINARY(200) NOT NULL, PRIMARY KEY (post_id)" END ";"
+     "CREATE TABLE IF NOT EXISTS imported_key (kind TINYINT UNSIGNED NOT NULL, hash_high " ID
+     ", hash_low " ID ", id " ID
+     ", name VARBINARY(200) NOT NULL, PRIMARY KEY (kind, hash_high, hash_low)" END},
 };
 enum { STEPS = sizeof steps / sizeof *steps };
 

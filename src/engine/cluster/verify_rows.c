@@ -305,6 +305,47 @@ static void visit_profile(struct check *check, struct view *view, const uint64_t
         check_differ(check, "a user who cannot be found by the name", key[0], 0, 1);
 }
 
+/* ---- Keys: found by the key, and by the post ------------------------------------------------ */
+
+/* A row that is named by its key's hash is as it was written. Those of comments are of an import that has ended. */
+static void visit_key(struct check *check, struct view *view, const uint64_t key[ROW_KEYS])
+{
+    const struct value *row = desk_get(view, KIND_KEY, key[0], key[1], key[2]);
+    if (!row || !row->exists)
+        return;
+    uint64_t id = row->numbers[0], right[ROW_KEYS];
+    struct bytes name = row->texts[0], of_post = view->rows->get_post_key(view, id);
+    struct post_record post;
+    bool whole = key[0] == KEY_POST && cluster_key_row(KEY_POST, name, right) &&
+                 !key_order(key, right) && view_post(view, id, &post);
+    if (desk_view(view)->incomplete || (whole && bytes_same(of_post, name)))
+        return;
+    bool has_another = whole && view->rows->get_key(view, KEY_POST, of_post) == id;
+    if (desk_view(view)->incomplete)
+        return;
+    check_differ(check, "a key by which its post is not called", id, 1, 0);
+    if (whole && !has_another)
+        view->rows->put_key(view, KEY_POST, name, id);
+    else
+        desk_put(view, KIND_KEY, key[0], key[1], key[2], NULL);
+}
+
+static void visit_post_key(struct check *check, struct view *view, const uint64_t key[ROW_KEYS])
+{
+    struct bytes name = view->rows->get_post_key(view, key[0]);
+    struct post_record post;
+    uint64_t found = view->rows->get_key(view, KEY_POST, name);
+    bool exists = view_post(view, key[0], &post);
+    if (desk_view(view)->incomplete || (exists && found == key[0]))
+        return;
+    check_differ(check, "a post that is not found by its key", key[0], (int64_t)found,
+                 (int64_t)key[0]);
+    if (exists && name.n && !found)
+        view->rows->put_key(view, KEY_POST, name, key[0]);
+    else
+        desk_put(view, KIND_POST_KEY, key[0], 0, 0, NULL);
+}
+
 /* ---- What is kept packed and nothing follows from ------------------------------------------- */
 
 static void visit_webhook(struct check *check, struct view *view, const uint64_t key[ROW_KEYS])
@@ -373,6 +414,8 @@ static const struct walk of_scenes[] = {
 };
 static const struct walk of_others[] = {
     {.table = "profile", .keys = {"user_id", "0", "0"}, .is_users = true, .visit = visit_profile},
+    {.table = "imported_key", .keys = {"kind", "hash_high", "hash_low"}, .visit = visit_key},
+    {.table = "post_key", .keys = {"post_id", "0", "0"}, .visit = visit_post_key},
     {.table = "webhook", .keys = {"created", "0", "0"}, .visit = visit_webhook},
     {.table = "idempotency",
      .keys = {"user_id", "key_high", "key_low"},

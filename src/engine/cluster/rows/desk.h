@@ -158,6 +158,14 @@ void cluster_put_readmap(struct view *view, const struct tie *tie, uint32_t chun
 bool cluster_last_read_bits(struct view *view, const struct tie *tie, uint32_t *chunk,
                             uint64_t *bits);
 
+/* ---- post_keys.c ---------------------------------------------------------------------------- */
+
+/* The keys of the row of a key; false if it can be none. */
+bool cluster_key_row(enum key_kind kind, struct bytes key, uint64_t row[ROW_KEYS]);
+uint64_t cluster_get_key(struct view *view, enum key_kind kind, struct bytes key);
+void cluster_put_key(struct view *view, enum key_kind kind, struct bytes key, uint64_t id);
+struct bytes cluster_get_post_key(struct view *view, uint64_t post);
+
 /* ---- Rows, for the files above -------------------------------------------------------------- */
 
 /* The value; NULL: not at hand. A row whose first key is 0 does not exist. */

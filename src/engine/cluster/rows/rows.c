@@ -226,22 +226,6 @@ static struct bytes get_body(struct view *view, uint64_t id)
     return bytes_at(desk_get(view, KIND_BODY, id, 0, 0), 0);
 }
 
-/* Nothing is imported into a cluster yet, so nothing has a key. */
-static uint64_t get_key(struct view *view, enum key_kind kind, struct bytes key)
-{
-    (void)view;
-    (void)kind;
-    (void)key;
-    return 0;
-}
-
-static struct bytes get_post_key(struct view *view, uint64_t post)
-{
-    (void)view;
-    (void)post;
-    return (struct bytes){(const uint8_t *)"", 0};
-}
-
 static void put_text(struct view *view, enum kind kind, uint64_t id, struct bytes text)
 {
     struct value row = {.exists = true, .texts = {text}};
@@ -720,8 +704,9 @@ const struct rows cluster_rows = {
     .put_post = put_post,
     .get_body = get_body,
     .put_body = put_body,
-    .get_key = get_key,
-    .get_post_key = get_post_key,
+    .get_key = cluster_get_key,
+    .put_key = cluster_put_key,
+    .get_post_key = cluster_get_post_key,
     .get_head = cluster_get_head,
     .add_number = cluster_add_number,
     .add_deletion = cluster_add_deletion,
