@@ -51,7 +51,7 @@ void applier_end(struct applier *applier);
  * a server with others than this one's. */
 bool fact_is_sound(const struct fact *fact, struct refusal *refusal);
 
-/* ---- For engines that export ---------------------------------------------------------------- */
+/* ---- For tell.c ----------------------------------------------------------------------------- */
 
 /* The excerpt that the body gives by the default of the setting, which an export leaves out; in the scratch arena. */
 struct bytes fact_excerpt(struct view *view, struct bytes body);

@@ -5,6 +5,7 @@
  *
  *     fact.c      the tables; a fact as a line
  *     line.c      a line as a fact: any bytes are taken, and refused with a reason
+ *     tell.c      what rows of any engine say, as facts
  *     apply.c     what a fact changes, over the rows of any engine
  *     sort.c      more records than memory holds, in order
  *     others.c    facts without ids, in any order: given ids, put into the order in which they are applied
