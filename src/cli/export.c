@@ -119,9 +119,7 @@ static int run(int argc, char **argv)
     struct tidings_options how;
     int code = options_start(&command_export, &args, argc, argv);
     if (code == OPTIONS_READ)
-        code = where_find(&command_export, &args.where,
-                          "there is no export yet; use mysqldump --single-transaction", &password,
-                          &how);
+        code = where_find(&command_export, &args.where, NULL, &password, &how);
     if (code != OPTIONS_READ)
         return code;
     if (!args.to)
@@ -138,14 +136,17 @@ static int run(int argc, char **argv)
 const struct cli_command command_export = {
     .name = "export",
     .summary = "write all facts, one JSON object a line",
-    .usage = "--data DIR [--user ID] [--to FILE]",
+    .usage =
+        "--data DIR [--user ID] [--to FILE]\n--engine cluster --mysql URL [--user ID] [--to FILE]",
     .about = "Writes what people did and wrote, as it is at one moment, to standard output: "
              "docs/FACTS.md "
              "says what each line means. `tidings import` brings it into an empty directory, with "
              "the same "
              "answers. The secrets of webhooks are in it.\n\nA server may be using the directory: "
              "then a copy is made of "
-             "its base image and log first, as large as the data.",
+             "its base image and log first, as large as the data. Of a cluster it is one "
+             "snapshot of the database, beside "
+             "servers that go on.",
     .exits = "0 done; 2 usage; 3 failed.",
     .options = options,
     .n_options = sizeof options / sizeof *options,

@@ -18,7 +18,9 @@ struct import_args {
 static const struct cli_operand operands[] = {{"FILE", .at = offsetof(struct import_args, from)}};
 
 static const struct cli_option options[] = {
-    WHERE_OPTIONS(struct import_args, where, "the directory to fill: new, or empty"),
+    WHERE_OPTIONS(
+        struct import_args, where,
+        "the directory to fill: new, or empty; of a cluster the database, made by cluster init"),
     {"report", OPTION_TEXT, "FILE", offsetof(struct import_args, report),
      .help = "write lines that are not taken there: number, field, reason; without, the first few "
              "go to standard error"},
@@ -162,21 +164,21 @@ static int run(int argc, char **argv)
     struct tidings_options how;
     int code = options_start(&command_import, &args, argc, argv);
     if (code == OPTIONS_READ)
-        code = where_find(&command_import, &args.where, "there is no import yet", &password, &how);
+        code = where_find(&command_import, &args.where, NULL, &password, &how);
     return code == OPTIONS_READ ? open_and_import(&args, &how) : code;
 }
 
 const struct cli_command command_import = {
     .name = "import",
-    .summary = "fill an empty directory with facts",
-    .usage = "FILE --data DIR [--report FILE]",
+    .summary = "fill an empty directory, or a cluster's empty database, with facts",
+    .usage = "FILE --data DIR [--report FILE]\nFILE --engine cluster --mysql URL [--report FILE]",
     .about = "Takes what `tidings export` wrote, or facts of another system, one JSON object a "
              "line: docs/FACTS.md "
              "says what they look like. FILE may be packed by gzip or zstd; - is standard input. A "
              "line that cannot be taken is "
              "reported, and the others are taken.\n\nInterrupted, by Ctrl-C too, the same command "
              "goes on where it was. Until it "
-             "has ended no server opens the directory.",
+             "has ended no server opens the directory or the database.",
     .exits = "0 all was taken; 1 some lines were refused; 2 usage; 3 failed, or interrupted.",
     .options = options,
     .n_options = sizeof options / sizeof *options,

@@ -18,11 +18,17 @@ struct engine;
 struct fact_sink;
 struct view;
 
+/* Where a fact stands among those that come in order (engine/facts/apply.h). */
+struct fact_place {
+    uint64_t step, id;
+};
+
 /* How far an import has come, kept with what it has brought. */
 struct import_mark {
     uint64_t lines; /* done with */
     uint64_t taken, repeated, rejected;
     uint64_t check; /* of the input's beginning: 0, there is no import */
+    struct fact_place place;
 };
 
 struct engine_vtable {
@@ -58,7 +64,8 @@ struct engine_vtable {
     enum tidings_err (*import_look)(struct engine *engine, struct import_mark *mark,
                                     const char **message);
     /* A piece of it: `run` changes rows and then the mark, which becomes durable with them; it may be called again, with another
-     * view, if it must be tried again. The newest id of the rows is in *newest after it. */
+     * view, if it must be tried again, also with one that lacks rows. The newest id of the rows is in *newest after it. Before it,
+     * the mark's place says of which step the facts are: those of a step that publishes are with no others. */
     enum tidings_err (*import_piece)(struct engine *engine,
                                      void (*run)(void *ctx, struct view *view, uint64_t *newest),
                                      void *ctx, const struct import_mark *mark);

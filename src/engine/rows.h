@@ -206,6 +206,14 @@ struct rows {
     size_t (*get_list)(struct view *view, const struct list *list, struct tidings_cursor after,
                        size_t most, struct place *places);
 
+    /*
+     * For facts, whose ids others have given: whether the list has a place of that stamp, so that another would take its place; and the
+     * newest entry of a history, if one that is older cannot be added (zeros: it can). An engine that tells such places apart need not
+     * look.
+     */
+    bool (*has_stamp)(struct view *view, const struct list *list, uint64_t stamp);
+    struct history_entry (*newest_history)(struct view *view, uint64_t reader);
+
     /* Events behind a position, that are young enough to be read, in order; how many. */
     size_t (*get_events)(struct view *view, uint64_t after, size_t most,
                          struct tidings_event *events);

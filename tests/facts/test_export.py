@@ -8,9 +8,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from facts import DAY, T0, export_facts, follow, import_facts, lines_of, of_type, post, read, verified
+from facts import DAY, T0, empty, export_facts, exported, follow, import_facts, lines_of, of_type, post, read, verified
 from jsonschema import Draft202012Validator
-from support.server import BIN, Server, clean_environment, tidings
+from support.server import BIN, Server, clean_environment, tidings, where
 from test_others import WORLD
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,7 +57,7 @@ def test_an_export_is_what_the_schema_says_and_comes_back_the_same(tmp_path, ser
     author = served.user()
     lively(author, served)
     served.stop()
-    first = tidings("export", "--data", served.data).stdout
+    first = exported(served.data).stdout
     check = validator("export")
     for line in first.splitlines():
         check.validate(json.loads(line))
@@ -66,7 +66,7 @@ def test_an_export_is_what_the_schema_says_and_comes_back_the_same(tmp_path, ser
                      "subscription", "position", "end"}
     done, data = import_facts(tmp_path, [first])
     assert done.returncode == 0, done.stderr
-    assert tidings("export", "--data", os.fspath(data)).stdout == first
+    assert exported(data).stdout == first
     verified(data)
 
 
@@ -97,11 +97,11 @@ def test_the_schema_has_the_fields_of_the_table():
 
 def test_of_a_running_server_is_of_one_moment(tmp_path, served):
     lively(served.user(), served)
-    exported = tidings("export", "--data", served.data, "--temp", os.fspath(tmp_path))
-    assert exported.returncode == 0, exported.stderr
+    first = exported(served.data, "--temp", os.fspath(tmp_path))
+    assert first.returncode == 0, first.stderr
     assert not list(tmp_path.iterdir()), "the copy is removed"
     served.stop()
-    assert tidings("export", "--data", served.data).stdout == exported.stdout
+    assert exported(served.data).stdout == first.stdout
 
 
 def test_one_users_facts(tmp_path):
@@ -126,15 +126,15 @@ def test_packed_input_is_taken_as_it_is(tmp_path, how):
     text = lines_of(post(2, f"k{i}", T0 + i) for i in range(20000)).encode()
     path = tmp_path / "facts"
     path.write_bytes(packed(how, text))
-    done = tidings("import", os.fspath(path), "--data", os.fspath(tmp_path / "data"))
+    done = tidings("import", os.fspath(path), *empty(tmp_path / "data"))
     assert done.stdout == "20000 facts taken, 0 repeated, 0 refused\n", done.stderr
     path.write_bytes(packed(how, text)[:-20])
-    done = tidings("import", os.fspath(path), "--data", os.fspath(tmp_path / "cut"))
+    done = tidings("import", os.fspath(path), *empty(tmp_path / "cut"))
     assert done.returncode == 3 and "cannot be read" in done.stderr
 
 
 def test_standard_input(tmp_path):
-    done = subprocess.run([BIN, "import", "-", "--data", os.fspath(tmp_path / "data")], input=lines_of(WORLD), text=True,
+    done = subprocess.run([BIN, "import", "-", *empty(tmp_path / "data")], input=lines_of(WORLD), text=True,
                           capture_output=True, env=clean_environment(), check=False)
     assert done.returncode == 0, done.stderr
 
@@ -145,14 +145,14 @@ def many(tmp_path):
     facts += [follow(100 + i, 1 + i % 50, T0 + DAY + i) for i in range(8000)]
     facts += [read(100 + i, f"k{i}", T0 + 2 * DAY + i) for i in range(8000)]
     _, data = import_facts(tmp_path, facts, name="source")
-    return tidings("export", "--data", os.fspath(data)).stdout
+    return exported(data).stdout
 
 
 def test_an_export_that_was_cut_off_goes_on_with_the_whole(tmp_path):
     whole = many(tmp_path)
     done, data = import_facts(tmp_path, [whole[:len(whole) // 2]], name="again")
     assert done.returncode == 3 and "has no end" in done.stderr
-    serve = tidings("serve", "--data", os.fspath(data), "--listen", "127.0.0.1:0", TIDINGS_JWT_SECRET="x" * 32)
+    serve = tidings("serve", *where(os.fspath(data)), "--listen", "127.0.0.1:0", TIDINGS_JWT_SECRET="x" * 32)
     assert serve.returncode != 0 and "import into it was interrupted" in serve.stderr
     done, _ = import_facts(tmp_path, [whole], name="again")
     # The half of a line was refused then; it is not asked for again.
@@ -162,11 +162,10 @@ def test_an_export_that_was_cut_off_goes_on_with_the_whole(tmp_path):
 
 def test_interrupted_it_goes_on(tmp_path):
     whole = many(tmp_path)
-    path, data = tmp_path / "whole.ndjson", os.fspath(tmp_path / "again")
-    path.write_text(whole)
-    times = 0
+    data = tmp_path / "again"
+    place, times = empty(data), 0
     while True:
-        process = subprocess.Popen([BIN, "import", "-", "--data", data], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        process = subprocess.Popen([BIN, "import", "-", *place], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                    env=clean_environment())
         part = len(whole) * (times + 1) // 4
         try:
@@ -184,7 +183,7 @@ def test_interrupted_it_goes_on(tmp_path):
         assert process.returncode == 3 and "the same command goes on" in told
         times += 1
         assert times < 10
-    assert tidings("export", "--data", data).stdout == whole
+    assert exported(data).stdout == whole
     verified(data)
 
 
@@ -198,7 +197,7 @@ def test_another_input_does_not_go_on(tmp_path):
 def test_a_hostile_export_leaves_nothing_that_contradicts_itself(tmp_path):
     """Lines of an export out of order, twice, and with each other's ids."""
     _, source = import_facts(tmp_path, WORLD, name="source")
-    lines = [json.loads(line) for line in tidings("export", "--data", os.fspath(source)).stdout.splitlines()]
+    lines = [json.loads(line) for line in exported(source).stdout.splitlines()]
     inner = lines[1:-1]
     twice = [lines[0], *inner, *reversed(inner), *inner, {"type": "end", "facts": 3 * len(inner)}]
     done, data = import_facts(tmp_path, twice, name="twice")

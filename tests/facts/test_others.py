@@ -4,7 +4,7 @@ import random
 
 import pytest
 from facts import DAY, T0, export_facts, follow, import_facts, lines_of, of_type, post, read, unfollow, verified
-from support.server import Server, tidings
+from support.server import Server
 
 WORLD = [
     {"type": "user", "user_id": 1, "name": "Robin"},
@@ -156,12 +156,6 @@ def test_a_directory_with_data_is_refused(tmp_path):
     import_facts(tmp_path, [follow(1, 2, T0)])
     done, _ = import_facts(tmp_path, [follow(1, 3, T0)])
     assert done.returncode == 3 and "there are data already" in done.stderr
-
-
-def test_what_a_cluster_cannot_do_yet_is_said():
-    for command in ("export", "import"):
-        done = tidings(command, *(["-"] if command == "import" else []), "--engine", "cluster", "--mysql", "mysql://x@y/z")
-        assert done.returncode == 2 and f"there is no {command} yet" in done.stderr
 
 
 def test_the_last_line_needs_no_end(tmp_path):

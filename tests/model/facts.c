@@ -125,27 +125,66 @@ static bool hold_imported(struct run *run, const struct bytes_out *facts)
     return ok;
 }
 
+/* Into the same engine, or the one that TIDINGS_TEST_INTO names. */
+static void choose_engine(const char *name)
+{
+    if (name != NULL)
+        setenv("TIDINGS_TEST_ENGINE", name, 1);
+    else
+        unsetenv("TIDINGS_TEST_ENGINE");
+}
+
+/* Devices of their own, which know what the run's do: versions are of the engine that gave them. */
+static void copy_clients(struct run *run)
+{
+    for (size_t i = 0; i < CLIENTS; i++) {
+        struct client *client = &run->story.clients[i];
+        struct tidings_reading *rows = calloc(client->n + 1, sizeof *rows);
+
+        if (client->n > 0)
+            memcpy(rows, client->rows, client->n * sizeof *rows);
+        client->rows = rows;
+    }
+}
+
+static void give_back_clients(struct run *run, const struct client *clients)
+{
+    for (size_t i = 0; i < CLIENTS; i++)
+        free(run->story.clients[i].rows);
+    memcpy(run->story.clients, clients, sizeof run->story.clients);
+}
+
 /* With the run's engine set aside meanwhile. */
 static bool hold_facts(struct job *job, size_t number)
 {
+    const char *into = getenv("TIDINGS_TEST_INTO"), *set = getenv("TIDINGS_TEST_ENGINE");
+    char *from = set != NULL ? strdup(set) : NULL;
     struct run *run = &job->run;
     struct tidings *engine = run->engine;
     const char *dir = run->options.dir;
     struct tidings_moment newest = run->newest; /* tokens are of the engine that gave them */
+    struct client clients[CLIENTS];
     struct bytes_out facts = {0};
     char path[PATH_MOST];
     bool ok = export_all(run, &facts);
 
+    memcpy(clients, run->story.clients, sizeof clients);
+
     snprintf(path, sizeof path, "%s/facts-%zu", job->replay->dir, number);
     if (ok) {
         run->options.dir = path;
+        choose_engine(into != NULL ? into : from);
+        copy_clients(run);
         ok = hold_imported(run, &facts);
         tidings_close(run->engine);
+        choose_engine(from);
+        give_back_clients(run, clients);
         run->options.dir = dir;
         run->engine = engine;
         run->newest = newest;
     }
     free(facts.text);
+    free(from);
     if (!job->replay->keep)
         replay_remove(path);
     return ok;

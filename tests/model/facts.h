@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Export and import: a random world, exported now and then and imported into an engine of its own. That one must answer every
- * question as the model does, be in order, and export the same, byte for byte.
+ * question as the model does, be in order, and export the same, byte for byte. TIDINGS_TEST_INTO names the
+ * engine to import into; without it is the one that the world is in.
  */
 #ifndef TIDINGS_TESTS_FACTS_H
 #define TIDINGS_TESTS_FACTS_H

@@ -306,6 +306,10 @@ static const struct engine_vtable cluster_vtable = {
     .elapsed = cluster_elapsed,
     .stats = cluster_stats,
     .verify = cluster_verify,
+    .export = cluster_export,
+    .import_look = cluster_import_look,
+    .import_piece = cluster_import_piece,
+    .import_end = cluster_import_end,
     .secret = cluster_secret,
     .cluster_status = cluster_status,
     .close = cluster_close,
@@ -413,19 +417,26 @@ static struct cluster *make(const struct tidings_options *options)
     return NULL;
 }
 
-enum tidings_err engine_cluster_open(const struct tidings_options *options, struct engine **engine,
-                                     const char **message)
+/* For an import alone: no threads, and no calls. */
+static enum tidings_err open_to_import(struct cluster *cluster, const char **message)
 {
-    struct cluster *cluster = make(options);
-    if (!cluster)
-        return TIDINGS_NO_MEMORY;
-    enum tidings_err err = TIDINGS_INVALID;
-    if (sql_url_parse(options->mysql, &cluster->url, message))
-        err = check_tables(cluster, message);
-    if (!err)
-        err = memory_open(cluster, options, message);
+    for (unsigned i = 0; i < LANES; i++)
+        queue_close(&cluster->lanes[i].queue);
+    queue_close(&cluster->reads);
+    enum tidings_err err = server_visit(cluster, message);
+    return err ? err : cluster_reheat(cluster, false);
+}
+
+/* An import looks for servers behind having said that it begins, and these for an import behind having joined: one of them sees the
+ * other. */
+static enum tidings_err open_to_serve(struct cluster *cluster,
+                                      const struct tidings_options *options, const char **message)
+{
+    enum tidings_err err = memory_open(cluster, options, message);
     if (!err)
         err = server_join(cluster, message);
+    if (!err)
+        err = import_refuse_unfinished(cluster, message);
     if (!err)
         err = cluster_reheat(cluster, options->as_stored);
     if (!err)
@@ -442,6 +453,21 @@ enum tidings_err engine_cluster_open(const struct tidings_options *options, stru
         err = copier_start(cluster);
     if (!err && !options->as_stored)
         err = reconcile_start(cluster);
+    return err;
+}
+
+enum tidings_err engine_cluster_open(const struct tidings_options *options, struct engine **engine,
+                                     const char **message)
+{
+    struct cluster *cluster = make(options);
+    if (!cluster)
+        return TIDINGS_NO_MEMORY;
+    enum tidings_err err = TIDINGS_INVALID;
+    if (sql_url_parse(options->mysql, &cluster->url, message))
+        err = check_tables(cluster, message);
+    if (!err)
+        err = options->importing ? open_to_import(cluster, message)
+                                 : open_to_serve(cluster, options, message);
     if (err) {
         stop(cluster);
         release(cluster);

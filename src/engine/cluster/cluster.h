@@ -26,6 +26,7 @@
  *     reconcile.c doing so by itself
  *     status.c    how it is doing
  *     show.c      rows, for people
+ *     export.c    all of it as facts; import.c: facts into tables that are empty
  *     cluster.c   opening, closing, and the engine's table
  */
 #ifndef CLUSTER_CLUSTER_H
@@ -193,6 +194,8 @@ struct cluster {
     pthread_mutex_t tell; /* one at a time; guards turns, and those of the lanes */
     pthread_cond_t told;
     uint64_t turns; /* that were begun */
+    bool importing; /* the row of `import` is there, as this engine has found or made it, ... */
+    uint64_t imported_lines; /* ... and says that so many lines are done with */
     pthread_mutex_t stats_mutex;
     struct tidings_stats stats;
     enum sql_outcome trouble; /* why nothing can be written; DONE: it can */
@@ -239,6 +242,8 @@ bool server_is_first(struct cluster *cluster);
 /* How far the clock is ahead of the database's. */
 int64_t server_off_ms(struct cluster *cluster);
 void server_leave(struct cluster *cluster);
+/* Goes by the time that all share, without being one of them: makes no ids. */
+enum tidings_err server_visit(struct cluster *cluster, const char **message);
 
 /* ---- reheat.c ------------------------------------------------------------------------------- */
 
@@ -258,6 +263,20 @@ const char *check_kind(unsigned number);
 
 /* Does nothing if that is not wanted. Stopping is the ticker's. */
 enum tidings_err reconcile_start(struct cluster *cluster);
+
+/* ---- export.c, import.c --------------------------------------------------------------------- */
+
+enum tidings_err cluster_export(struct engine *engine, uint64_t user, struct fact_sink *sink,
+                                struct tidings_progress *progress);
+enum tidings_err cluster_import_look(struct engine *engine, struct import_mark *mark,
+                                     const char **message);
+enum tidings_err cluster_import_piece(struct engine *engine,
+                                      void (*run)(void *ctx, struct view *view, uint64_t *newest),
+                                      void *ctx, const struct import_mark *mark);
+enum tidings_err cluster_import_end(struct engine *engine);
+/* If one has begun and not ended nobody but an import uses the tables. Readers learn how new an import was. On the first lane's
+ * desk, before it runs. */
+enum tidings_err import_refuse_unfinished(struct cluster *cluster, const char **message);
 
 /* ---- news.c --------------------------------------------------------------------------------- */
 

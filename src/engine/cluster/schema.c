@@ -190,6 +190,10 @@ static const struct step steps[] = {
      "CREATE TABLE IF NOT EXISTS imported_key (kind TINYINT UNSIGNED NOT NULL, hash_high " ID
      ", hash_low " ID ", id " ID
      ", name VARBINARY(200) NOT NULL, PRIMARY KEY (kind, hash_high, hash_low)" END},
+    {"how far an import has come",
+     "CREATE TABLE IF NOT EXISTS import (id TINYINT UNSIGNED NOT NULL, input_lines " ID
+     ", taken " ID ", repeated " ID ", rejected " ID ", input_check " ID ", step " ID
+     ", step_id " ID ", newest " ID ", ended TINYINT UNSIGNED NOT NULL, PRIMARY KEY (id)" END},
 };
 enum { STEPS = sizeof steps / sizeof *steps };
 

@@ -256,6 +256,17 @@ enum tidings_err server_join(struct cluster *cluster, const char **message)
     return outcome ? sql_err(outcome) : TIDINGS_BUSY;
 }
 
+enum tidings_err server_visit(struct cluster *cluster, const char **message)
+{
+    if (!connection(cluster, 0)) {
+        *message = "the database cannot be reached";
+        return TIDINGS_UNREACHABLE;
+    }
+    enum sql_outcome outcome = resume_time(cluster);
+    lose(cluster);
+    return sql_err(outcome);
+}
+
 /* ---- Keeping it ----------------------------------------------------------------------------- */
 
 /* Tells the others that it is here, and until when it may make ids; *kept is false if its slot is another's. */

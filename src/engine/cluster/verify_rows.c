@@ -173,21 +173,13 @@ static void visit_history(struct check *check, struct view *view, const uint64_t
 
 /* ---- Reading positions ---------------------------------------------------------------------- */
 
-/* Messages of a deleted story are removed, and their ids with them. */
-static bool has_place(struct view *view, uint64_t story_id, const struct reading *reading)
-{
-    struct post_record story;
-    return story_exists(view, story_id, &story) &&
-           (story.deleted || story_has_place(view, story_id, reading->scene, reading->message));
-}
-
 static void visit_reading(struct check *check, struct view *view, const uint64_t key[ROW_KEYS])
 {
     uint64_t reader = key[0], story = key[1];
     const struct value *stored = desk_get(view, KIND_READING, reader, story, 0);
     struct position_record position = view->rows->get_position(view, reader, story);
     struct shelf_record shelf = view->rows->get_shelf(view, reader);
-    bool placed = has_place(view, story, &position.reading);
+    bool placed = story_had_place(view, story, position.reading.scene, position.reading.message);
     if (desk_view(view)->incomplete || view_failed(view) || !stored->exists)
         return;
     struct reading_shown shown = reading_show(&position.reading, (int64_t)shelf.cleared);

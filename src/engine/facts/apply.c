@@ -92,22 +92,20 @@ static void close_history(struct applier *a)
 
 void applier_history(struct applier *a, uint64_t reader)
 {
-    struct list list = {.kind = LIST_HISTORY, .of = reader};
-    struct place newest;
     if (a->reader == reader)
         return;
     close_history(a);
     a->reader = reader;
-    a->last = (struct history_entry){0};
-    if (a->view->rows->get_list(a->view, &list, (struct tidings_cursor){0}, 1, &newest))
-        a->last = (struct history_entry){newest.at.a, newest.at.b};
+    a->last = a->view->rows->newest_history(a->view, reader);
 }
 
-void applier_begin(struct applier *a, struct view *view, uint64_t newest, uint64_t limit)
+void applier_begin(struct applier *a, struct view *view, uint64_t newest, uint64_t limit,
+                   struct fact_place place)
 {
     a->view = view;
     a->newest = newest;
     a->limit = limit;
+    a->place = place;
     a->tie_open = a->tie_read = a->map_open = a->shelf_changed = false;
     a->user = a->reader = 0;
     a->n_entries = 0;
@@ -124,13 +122,6 @@ void applier_note(struct applier *a, uint64_t id)
 {
     if (id > a->newest)
         a->newest = id;
-}
-
-bool applier_has(struct applier *a, struct list list, uint64_t stamp)
-{
-    struct place place;
-    struct tidings_cursor before = {stamp + 1, 0};
-    return a->view->rows->get_list(a->view, &list, before, 1, &place) && place.at.a == stamp;
 }
 
 uint64_t applier_post(struct applier *a, uint64_t id, struct bytes key)
@@ -159,6 +150,36 @@ static bool ids_are_past(struct applier *a, const struct fact *fact, struct refu
             return false;
         }
     return true;
+}
+
+enum fact_step fact_step(enum fact_type type)
+{
+    switch (type) {
+    case FACT_TIDINGS:
+    case FACT_USER:
+    case FACT_END:
+        return STEP_OTHERS;
+    case FACT_POST:
+        return STEP_POSTS;
+    case FACT_SCENE:
+        return STEP_SCENES;
+    case FACT_COMMENT:
+        return STEP_COMMENTS;
+    default:
+        return STEP_ABOUT;
+    }
+}
+
+/* Authors' posts are numbered in the order of ids, and what is about a post comes behind it. */
+static bool is_in_order(const struct applier *a, const struct fact *fact, struct fact_place *place)
+{
+    enum fact_step step = fact_step(fact->type);
+    *place = a->place;
+    if (step == STEP_OTHERS)
+        return true;
+    *place = (struct fact_place){step, step == STEP_ABOUT ? 0 : fact->id};
+    return a->place.step < step ||
+           (a->place.step == step && (step == STEP_ABOUT || a->place.id < fact->id));
 }
 
 static enum fact_outcome apply(struct applier *a, const struct fact *fact, struct refusal *refusal)
@@ -202,11 +223,16 @@ static enum fact_outcome apply(struct applier *a, const struct fact *fact, struc
 
 enum fact_outcome applier_take(struct applier *a, const struct fact *fact, struct refusal *refusal)
 {
+    struct fact_place place;
     if (!ids_are_past(a, fact, refusal))
         return FACT_REFUSED;
+    if (!is_in_order(a, fact, &place))
+        return fact_refuse(refusal, fact_step(fact->type) == a->place.step ? "id" : "type",
+                           FACT_OUT_OF_ORDER);
     enum fact_outcome outcome = apply(a, fact, refusal);
     if (outcome != FACT_TAKEN)
         return outcome;
+    a->place = place;
     applier_note(a, fact->id);
     applier_note(a, fact->edited_id);
     applier_note(a, fact->deleted_id);

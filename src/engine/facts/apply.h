@@ -9,6 +9,7 @@
 #ifndef FACTS_APPLY_H
 #define FACTS_APPLY_H
 
+#include "engine/engine.h"
 #include "engine/facts/fact.h"
 #include "engine/inbox/tie.h"
 
@@ -18,8 +19,9 @@ enum { APPLY_HISTORY = 256 };
 
 struct applier {
     struct view *view;
-    uint64_t limit;  /* no id may be greater */
-    uint64_t newest; /* of all ids so far */
+    uint64_t limit;          /* no id may be greater */
+    uint64_t newest;         /* of all ids so far */
+    struct fact_place place; /* of the last one that has a place */
 
     bool tie_open, tie_read; /* and whether anything in it is newly read */
     struct tie tie;
@@ -38,7 +40,15 @@ struct applier {
     size_t n_entries;
 };
 
-void applier_begin(struct applier *applier, struct view *view, uint64_t newest, uint64_t limit);
+/*
+ * Facts are taken in the steps of this order: posts, scenes and comments by their ids, then all that is about them. Who takes a step's
+ * facts has all of the steps before, also in what an engine can load: so those of the first two are not in one piece with others.
+ */
+enum fact_step { STEP_OTHERS, STEP_POSTS, STEP_SCENES, STEP_COMMENTS, STEP_ABOUT };
+enum fact_step fact_step(enum fact_type type);
+
+void applier_begin(struct applier *applier, struct view *view, uint64_t newest, uint64_t limit,
+                   struct fact_place place);
 
 /* Storage errors are the view's. */
 enum fact_outcome applier_take(struct applier *applier, const struct fact *fact,

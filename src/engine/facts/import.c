@@ -14,7 +14,7 @@
 #include "engine/facts/input.h"
 #include "engine/facts/others.h"
 
-enum { PIECE_FACTS = 4096, PIECE_BYTES = 8 << 20 };
+enum { PIECE_FACTS = 4096, PIECE_BYTES = 2 << 20 };
 #define PIECE_MEMORY ((size_t)512 << 20)
 
 /* Ids of another machine may be ahead of this one's clock, but not by more. */
@@ -42,6 +42,7 @@ struct importing {
     struct applier applier;
     struct arena arena; /* of the piece */
     size_t n, bytes;
+    enum fact_step step; /* of the last fact in it */
     struct entry entries[PIECE_FACTS];
 };
 
@@ -65,14 +66,16 @@ static void run_piece(void *ctx, struct view *view, uint64_t *newest)
     uint64_t limit = id_floor(view->now_ms + AHEAD_MS);
     if (im->newest > *newest && im->newest <= limit)
         *newest = im->newest;
-    applier_begin(&im->applier, view, *newest, limit);
-    for (size_t i = 0; i < im->n && !view_failed(view); i++) {
+    applier_begin(&im->applier, view, *newest, limit, im->done.place);
+    for (size_t i = 0; i < im->n;
+         i++) { /* behind a failure, too: all that they need is loaded at once */
         struct entry *entry = &im->entries[i];
         if (!entry->unsound)
             entry->outcome = applier_take(&im->applier, &entry->fact, &entry->refusal);
         *counts[entry->outcome] += !entry->quiet;
     }
     applier_end(&im->applier);
+    mark->place = im->applier.place;
     *newest = im->applier.newest;
 }
 
@@ -86,18 +89,50 @@ static void tell_refusals(struct importing *im)
     }
 }
 
-static enum tidings_err end_piece(struct importing *im)
+static enum tidings_err do_piece(struct importing *im)
 {
     if (im->mark.lines == im->done.lines)
         return TIDINGS_OK;
+    im->mark.place.step = im->step;
     enum tidings_err err = im->engine->vtable->import_piece(im->engine, run_piece, im, &im->mark);
     if (err)
         return err;
     tell_refusals(im);
     im->done = im->mark;
     im->n = im->bytes = 0;
-    arena_clear(&im->arena);
     im->in->stopped = im->in->stop && im->in->stop(im->in->ctx);
+    return TIDINGS_OK;
+}
+
+static enum tidings_err end_piece(struct importing *im)
+{
+    enum tidings_err err = do_piece(im);
+    if (!err)
+        arena_clear(&im->arena);
+    return err;
+}
+
+static bool go_together(enum fact_step a, enum fact_step b)
+{
+    bool published = a == STEP_POSTS || a == STEP_SCENES || b == STEP_POSTS || b == STEP_SCENES;
+    return a == b || !published;
+}
+
+/* The entry behind the piece becomes one of it, or, if they cannot go together, the first of the next. */
+static enum tidings_err add_entry(struct importing *im, uint64_t lines)
+{
+    struct entry *entry = &im->entries[im->n];
+    enum fact_step step = entry->unsound ? im->step : fact_step(entry->fact.type);
+    enum tidings_err err = TIDINGS_OK;
+    if (im->n && !go_together(im->step, step)) {
+        err = do_piece(im);
+        im->entries[0] = *entry;
+    }
+    if (err || im->in->stopped)
+        return err;
+    im->step = step;
+    im->mark.lines = lines;
+    im->n++;
     return TIDINGS_OK;
 }
 
@@ -136,7 +171,6 @@ static enum tidings_err take_line(struct importing *im, enum input_got got, cons
         return err;
     char *copy = got == INPUT_LINE ? arena_text(&im->arena, line, n) : NULL;
     struct fact *fact = &entry->fact;
-    im->mark.lines = im->input.line;
     im->bytes += n;
     fact->line = im->input.line;
     if (!copy) {
@@ -146,8 +180,10 @@ static enum tidings_err take_line(struct importing *im, enum input_got got, cons
         entry->unsound = !fact_read(copy, n, true, &im->arena, fact, &entry->refusal);
     }
     fact->line = im->input.line;
-    if (!entry->unsound && is_end(im, entry))
+    if (!entry->unsound && is_end(im, entry)) {
+        im->mark.lines = im->input.line;
         return TIDINGS_OK;
+    }
     im->n_facts++;
     if (!entry->unsound)
         entry->unsound = entry->refusal.reason || !fact_is_sound(fact, &entry->refusal);
@@ -155,8 +191,7 @@ static enum tidings_err take_line(struct importing *im, enum input_got got, cons
         entry->unsound = true;
         entry->refusal = (struct refusal){NULL, "it comes behind the end"};
     }
-    im->n++;
-    return TIDINGS_OK;
+    return add_entry(im, im->input.line);
 }
 
 /* Lines that an import before has taken are counted, and no more. */
@@ -204,9 +239,8 @@ static enum tidings_err import_others(struct importing *im, const char *first, s
             arena_clear(&im->arena);
             continue;
         }
-        im->mark.lines = at;
         entry->quiet = entry->fact.type == FACT_HISTORY;
-        im->n++;
+        err = add_entry(im, at);
     }
     if (!err && !im->in->stopped)
         err = end_piece(im);

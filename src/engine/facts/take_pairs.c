@@ -83,7 +83,7 @@ enum fact_outcome fact_take_follow(struct applier *a, const struct fact *fact,
         return FACT_REPEATED;
     struct head then = head_at(tie->head, fact->id);
     struct list followers = {.kind = LIST_FOLLOWERS, .of = fact->author_id};
-    if (fact->id && applier_has(a, followers, fact->id))
+    if (fact->id && a->view->rows->has_stamp(a->view, &followers, fact->id))
         return fact_refuse(refusal, "id", "it is there already");
     if (!whole)
         pair_open(&tie->pair, &then, fact->id);
@@ -124,7 +124,7 @@ enum fact_outcome fact_take_subscription(struct applier *a, const struct fact *f
         return FACT_REPEATED;
     struct head then = head_at(tie->head, fact->id);
     struct list subscribers = {.kind = LIST_SUBSCRIBERS, .of = story_id};
-    if (fact->id && applier_has(a, subscribers, fact->id))
+    if (fact->id && a->view->rows->has_stamp(a->view, &subscribers, fact->id))
         return fact_refuse(refusal, "id", "it is there already");
     if (whole && !set_pair(a, fact, tie, a->shelf.quiet))
         return fact_refuse(refusal, "delivered", "it is no ascending list of the story's scenes");
@@ -210,9 +210,7 @@ enum fact_outcome fact_take_position(struct applier *a, const struct fact *fact,
         .changed = fact->changed_id,
     };
     struct reading_shown before = {.any = false};
-    struct post_record story;
-    if (!story_exists(a->view, fact->story_id, &story) ||
-        !story_has_place(a->view, fact->story_id, fact->scene_id, fact->message_id))
+    if (!story_had_place(a->view, fact->story_id, fact->scene_id, fact->message_id))
         return fact_refuse(refusal, "story_id", FACT_UNKNOWN);
     if (rows->get_position(a->view, fact->user_id, fact->story_id).reading.read_at ||
         rows->get_position(a->view, fact->user_id, fact->story_id).changed)

@@ -113,13 +113,10 @@ enum fact_outcome fact_take_post(struct applier *a, const struct fact *fact,
 {
     const struct rows *rows = a->view->rows;
     applier_close_tie(a); /* its head may be this author's */
-    const struct head *head = view_head(a->view, REALM_POSTS, fact->author_id);
     struct comment_record comment;
     struct post_record there;
     if (view_post(a->view, fact->id, &there) || view_comment(a->view, fact->id, &comment))
         return fact_refuse(refusal, "id", "it is there already");
-    if (head->n_posts && head->ids[head->n_posts - 1] >= fact->id)
-        return fact_refuse(refusal, "id", FACT_OUT_OF_ORDER);
     if (!is_new_key(a, KEY_POST, fact))
         return fact_refuse(refusal, "key", "it is there already");
     struct post_record post = post_of(a, fact);
@@ -130,6 +127,8 @@ enum fact_outcome fact_take_post(struct applier *a, const struct fact *fact,
     rows->add_number(a->view, REALM_POSTS, fact->author_id, fact->id);
     if (post.deleted) {
         rows->add_deletion(a->view, REALM_POSTS, fact->author_id, post.seq);
+        if (post.kind == TIDINGS_STORY)
+            rows->close_story(a->view, fact->id);
     } else {
         rows->put_body(a->view, fact->id, fact->body);
         rows->put_counts(a->view, fact->id, &post, NULL, &(struct counts_record){0});
@@ -218,10 +217,7 @@ enum fact_outcome fact_take_scene(struct applier *a, const struct fact *fact,
         return fact_refuse(refusal, fact->story_id ? "story_id" : "story_key", FACT_UNKNOWN);
     if (view_scene(a->view, fact->id, &there))
         return fact_refuse(refusal, "id", "it is there already");
-    const struct head *head = view_head(a->view, REALM_SCENES, story_id);
-    if (head->n_posts && head->ids[head->n_posts - 1] >= fact->id)
-        return fact_refuse(refusal, "id", FACT_OUT_OF_ORDER);
-    if (head->n_posts >= SPAN_OPEN - READMAP_POSTS)
+    if (view_head(a->view, REALM_SCENES, story_id)->n_posts >= SPAN_OPEN - READMAP_POSTS)
         return fact_refuse(refusal, "story_id", "there are too many scenes");
     if (!ids_differ(a, fact))
         return fact_refuse(refusal, "messages",
@@ -313,8 +309,8 @@ enum fact_outcome fact_take_reaction(struct applier *a, const struct fact *fact,
     struct list reactors = {.kind = LIST_REACTORS, .of = target.id, .reaction = reaction};
     struct list reacted = {
         .kind = LIST_REACTED, .of = fact->user_id, .reaction = reaction, .target = target.kind};
-    if (applier_has(a, reactors, fact->id) ||
-        (reaction != TIDINGS_DOWNVOTE && applier_has(a, reacted, fact->id)))
+    if (a->view->rows->has_stamp(a->view, &reactors, fact->id) ||
+        (reaction != TIDINGS_DOWNVOTE && a->view->rows->has_stamp(a->view, &reacted, fact->id)))
         return fact_refuse(refusal, "id", "it is there already");
     now.target = target.kind;
     now.stamp[reaction] = fact->id;

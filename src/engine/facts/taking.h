@@ -27,8 +27,6 @@ void applier_history(struct applier *a, uint64_t reader);
 void applier_write_history(struct applier *a);
 /* An id that was brought. */
 void applier_note(struct applier *a, uint64_t id);
-/* Whether a list that is ordered by stamps has that one already: another fact came with the same id. */
-bool applier_has(struct applier *a, struct list list, uint64_t stamp);
 /* The post of an id or a key; 0 if there is none. */
 uint64_t applier_post(struct applier *a, uint64_t id, struct bytes key);
 

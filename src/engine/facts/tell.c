@@ -27,7 +27,8 @@ void tell_begin(struct teller *teller, uint64_t newest)
 {
     struct fact fact = {.type = FACT_TIDINGS};
     FACT_SET(&fact, version, FACTS_VERSION);
-    FACT_SET(&fact, newest, newest);
+    if (newest)
+        FACT_SET(&fact, newest, newest);
     if (teller->user)
         FACT_SET(&fact, user_id, teller->user);
     tell(teller, &fact);

@@ -7,7 +7,7 @@
 #include "engine/local/local.h"
 #include "engine/local/memory/recent.h"
 
-enum { MARK_BYTES = 5 * 8 };
+enum { MARK_BYTES = 7 * 8 };
 
 static bool load_mark(struct kv_txn *txn, struct import_mark *mark)
 {
@@ -22,6 +22,8 @@ static bool load_mark(struct kv_txn *txn, struct import_mark *mark)
     mark->repeated = read_u64(&r);
     mark->rejected = read_u64(&r);
     mark->check = read_u64(&r);
+    mark->place.step = read_u64(&r);
+    mark->place.id = read_u64(&r);
     if (r.bad || decoder_left(&r))
         kv_fail(txn, TIDINGS_CORRUPT);
     return true;
@@ -31,8 +33,8 @@ static void save_mark(struct kv_txn *txn, const struct import_mark *mark)
 {
     struct key key = key_meta("import");
     uint8_t bytes[MARK_BYTES];
-    const uint64_t values[] = {mark->lines, mark->taken, mark->repeated, mark->rejected,
-                               mark->check};
+    const uint64_t values[] = {mark->lines, mark->taken,      mark->repeated, mark->rejected,
+                               mark->check, mark->place.step, mark->place.id};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         put_u64(bytes + i * 8, values[i]);
     kv_put(txn, TABLE_META, &key, bytes, sizeof bytes);

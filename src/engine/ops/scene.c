@@ -40,6 +40,13 @@ bool story_has_place(struct view *view, uint64_t story, uint64_t scene_id, uint6
     return !message || view->rows->was_given(view, scene_id, message);
 }
 
+bool story_had_place(struct view *view, uint64_t story_id, uint64_t scene_id, uint64_t message)
+{
+    struct post_record story;
+    return story_exists(view, story_id, &story) &&
+           (story.deleted || story_has_place(view, story_id, scene_id, message));
+}
+
 /* A scene that can be seen, and its story; DELETED with the title of which of the two is gone. */
 static enum tidings_err find_scene(struct view *view, struct reply *reply, uint64_t id,
                                    struct scene_record *scene, struct post_record *story)

@@ -15,5 +15,7 @@ bool story_exists(struct view *view, uint64_t id, struct post_record *story);
 
 /* Whether there is, or was, such a place in the story: a scene (0: none yet), and a message of it (0 likewise). */
 bool story_has_place(struct view *view, uint64_t story, uint64_t scene, uint64_t message);
+/* Whether a reader may have stopped there: messages of a deleted story may be removed, and their ids with them. */
+bool story_had_place(struct view *view, uint64_t story_id, uint64_t scene_id, uint64_t message);
 
 #endif

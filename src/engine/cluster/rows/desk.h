@@ -61,11 +61,12 @@ struct desk {
     struct arena scratch;
     struct buf text; /* of the statements under way */
     struct question *questions;
-    bool reads;         /* one snapshot, nothing is changed */
-    int64_t silent_ms;  /* a server that takes longer for an answer is lost */
-    int64_t longest_ms; /* the server itself gives up a statement that takes longer; 0: none */
-    unsigned slot;      /* changing: whose events these are */
-    enum hold hold;     /* changing */
+    uint64_t least_version; /* of users: what was newest where facts were imported from */
+    bool reads;             /* one snapshot, nothing is changed */
+    int64_t silent_ms;      /* a server that takes longer for an answer is lost */
+    int64_t longest_ms;     /* the server itself gives up a statement that takes longer; 0: none */
+    unsigned slot;          /* changing: whose events these are */
+    enum hold hold;         /* changing */
 
     /* Of a batch that changes. Positions are counted from the one that the commit finds. */
     struct tidings_event *events;
@@ -78,8 +79,10 @@ struct desk_view {
     struct view view;
     struct desk *desk;
     enum tidings_err err;
-    size_t call;     /* the operation's number in the batch */
-    uint64_t actor;  /* whose user row is locked; 0: nobody's */
+    size_t call;    /* the operation's number in the batch */
+    uint64_t actor; /* whose user row is locked; 0: nobody's */
+    bool
+        importing; /* all users' rows are its own, and it goes on behind what fails for want of rows */
     bool incomplete; /* something was not at hand: load what is wanted, and run it again */
     enum need need;
     uint64_t last_id;

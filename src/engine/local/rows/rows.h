@@ -129,6 +129,8 @@ struct bytes local_key_of(struct view *view, uint64_t post);
 
 /* ---- lists.c -------------------------------------------------------------------------------- */
 
+bool local_has_stamp(struct view *view, const struct list *list, uint64_t stamp);
+struct history_entry local_newest_history(struct view *view, uint64_t reader);
 size_t local_get_list(struct view *view, const struct list *list, struct tidings_cursor after,
                       size_t most, struct place *places);
 
