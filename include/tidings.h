@@ -1375,6 +1375,10 @@ struct tidings_export {
 };
 TIDINGS_API enum tidings_err tidings_export(struct tidings *engine, struct tidings_export *out);
 
+/* The settings that an engine goes by: with options.as_stored, the rules that are in force. */
+TIDINGS_API enum tidings_err tidings_settings_of(struct tidings *engine,
+                                                 struct tidings_settings *settings);
+
 /*
  * Facts into an engine that has no data, or only what an import that was interrupted has brought there: it goes on with the same
  * input. An engine in that state is opened only with options.importing, until an import has ended.

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/copy.h"
 #include "cli/where.h"
-
-enum { PATH_BYTES = 4096 };
 
 struct export_args {
     struct where where;
@@ -70,34 +67,16 @@ static int open_and_export(struct tidings_options *how, const struct export_args
 
 /* ---- A directory in use --------------------------------------------------------------------- */
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
-{
-    (void)st;
-    (void)kind;
-    (void)at;
-    return remove(path);
-}
-
-/* Its base image and log may be read beside the server, and a copy of them is of one moment. */
 static int export_copy(struct tidings_options *how, const struct export_args *args, FILE *to)
 {
-    char dir[PATH_BYTES], data[PATH_BYTES + 8];
-    const char *temp = args->temp ? args->temp : getenv("TMPDIR"), *message;
+    struct copy copy;
     enum tidings_err err;
-    snprintf(dir, sizeof dir, "%s/tidings-export-XXXXXX", temp && *temp ? temp : "/tmp");
-    if (!mkdtemp(dir))
-        return failed(dir, strerror(errno));
-    snprintf(data, sizeof data, "%s/data", dir);
-    struct tidings_restore restore = {
-        .from = how->dir, .dir = data, .progress = progress_in_bytes()};
-    int code = EXIT_BROKEN;
-    if (tidings_restore(&restore, &message)) {
-        failed(how->dir, message);
-    } else {
-        how->dir = data;
-        code = open_and_export(how, args, to, &err);
-    }
-    nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    int code = copy_make(&copy, how->dir, args->temp);
+    if (code)
+        return code;
+    how->dir = copy.data;
+    code = open_and_export(how, args, to, &err);
+    copy_remove(&copy);
     return code;
 }
 

@@ -72,6 +72,9 @@ struct engine_vtable {
     /* All is there: the mark goes. */
     enum tidings_err (*import_end)(struct engine *engine);
 
+    /* Those that it goes by. */
+    const struct tidings_settings *(*settings)(struct engine *engine);
+
     /* See tidings_secret. NULL: the engine does not do that. */
     enum tidings_err (*secret)(struct engine *engine, uint8_t secret[TIDINGS_SECRET_BYTES]);
 

@@ -345,6 +345,14 @@ enum tidings_err tidings_export(struct tidings *tidings, struct tidings_export *
                                            : TIDINGS_UNSUPPORTED;
 }
 
+enum tidings_err tidings_settings_of(struct tidings *tidings, struct tidings_settings *settings)
+{
+    if (!is_ours(tidings))
+        return TIDINGS_INVALID;
+    *settings = *tidings->engine->vtable->settings(tidings->engine);
+    return TIDINGS_OK;
+}
+
 enum tidings_err tidings_import(struct tidings *tidings, struct tidings_import *in,
                                 const char **message)
 {

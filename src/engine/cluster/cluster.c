@@ -300,6 +300,11 @@ static void cluster_close(struct engine *engine)
     release(cluster);
 }
 
+static const struct tidings_settings *cluster_settings(struct engine *engine)
+{
+    return &((struct cluster *)engine)->settings;
+}
+
 static const struct engine_vtable cluster_vtable = {
     .submit = cluster_submit,
     .finish = cluster_finish,
@@ -310,6 +315,7 @@ static const struct engine_vtable cluster_vtable = {
     .import_look = cluster_import_look,
     .import_piece = cluster_import_piece,
     .import_end = cluster_import_end,
+    .settings = cluster_settings,
     .secret = cluster_secret,
     .cluster_status = cluster_status,
     .close = cluster_close,

@@ -86,10 +86,16 @@ static void local_close(struct engine *engine)
     release(local);
 }
 
+static const struct tidings_settings *local_settings(struct engine *engine)
+{
+    return &((struct local *)engine)->settings;
+}
+
 static const struct engine_vtable local_vtable = {
     .submit = local_submit,
     .finish = local_finish,
     .elapsed = local_elapsed,
+    .settings = local_settings,
     .stats = local_stats,
     .verify = local_verify,
     .backup = local_backup,
