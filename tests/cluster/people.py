@@ -139,6 +139,7 @@ class Person(threading.Thread):
     def check(self):
         """All that was acknowledged is there, once."""
         author = self.author[0]
+        author.close()  # its connection may have been idle for too long
         found = [row["post_id"] for row in author.rows(f"/users/{author.id}/posts", 100)]
         assert found == self.posts[::-1], (len(found), len(self.posts))
 

@@ -360,16 +360,11 @@ static enum tidings_err read_secret(struct cluster *cluster, const char **messag
 /* Tables of another version are not touched. */
 static enum tidings_err check_tables(struct cluster *cluster, const char **message)
 {
-    bool fits, newer;
     struct desk *desk = &cluster->readers[0].desk;
     if (!desk_connect(cluster, desk, 0))
         return unreachable(message);
-    enum sql_outcome outcome = schema_check(desk->sql, &fits, &newer);
-    if (outcome == SQL_DONE && fits)
-        return read_secret(cluster, message);
-    *message = newer ? "the tables were made by a newer version"
-                     : "the tables are not there or are older: run `tidings cluster init`";
-    return outcome && outcome != SQL_REFUSED ? sql_err(outcome) : TIDINGS_VERSION;
+    enum tidings_err err = schema_check(desk->sql, message);
+    return err ? err : read_secret(cluster, message);
 }
 
 static struct cluster *make(const struct tidings_options *options)
@@ -502,6 +497,7 @@ enum tidings_err engine_cluster_init(const struct tidings_options *options,
                                      const char **message)
 {
     struct sql_url url, server;
+    bool newer = false;
     if (!sql_url_parse(options->mysql, &url, message))
         return TIDINGS_INVALID;
     server = url;
@@ -511,11 +507,14 @@ enum tidings_err engine_cluster_init(const struct tidings_options *options,
         return unreachable(message);
     enum sql_outcome outcome = make_database(sql, url.database);
     if (!outcome)
-        outcome = schema_upgrade(sql, said, ctx);
+        outcome = schema_upgrade(sql, said, ctx, &newer);
     if (outcome) {
         snprintf(why, sizeof why, "%s", sql_message(sql));
         *message = why;
     }
     sql_close(sql);
-    return sql_err(outcome);
+    if (outcome || !newer)
+        return sql_err(outcome);
+    *message = schema_is_newer;
+    return TIDINGS_VERSION;
 }

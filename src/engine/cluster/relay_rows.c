@@ -21,9 +21,11 @@ static void put_reason(struct buf *text, const char *reason)
 /* With all of its row: that of the outbox is removed some day. */
 static void put_dead(struct buf *text, uint64_t position, const char *reason)
 {
-    buf_literal(text,
-                "REPLACE INTO dead_letter SELECT position, event_type, happened_at, actor_id, "
-                "target_id, author_id, delta, post_id, reaction, 0, NOW(3), ");
+    buf_literal(
+        text, "REPLACE INTO dead_letter (position, event_type, happened_at, actor_id, target_id, "
+              "author_id, delta, post_id, reaction, again, noted_at, reason) SELECT position, "
+              "event_type, happened_at, actor_id, target_id, author_id, delta, post_id, reaction, "
+              "0, NOW(3), ");
     put_reason(text, reason);
     buf_printf(text, " FROM outbox_event WHERE position=%llu;", (unsigned long long)position);
 }

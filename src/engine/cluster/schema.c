@@ -197,6 +197,8 @@ static const struct step steps[] = {
 };
 enum { STEPS = sizeof steps / sizeof *steps };
 
+const char schema_is_newer[] = "the tables were made by a newer version";
+
 /* Made once, by whoever comes first. */
 static enum sql_outcome make_secret(struct sql *sql)
 {
@@ -240,7 +242,7 @@ static enum sql_outcome take_step(struct sql *sql, unsigned number)
 }
 
 enum sql_outcome schema_upgrade(struct sql *sql, void (*said)(void *ctx, const char *line),
-                                void *ctx)
+                                void *ctx, bool *newer)
 {
     uint64_t version = 0;
     char line[128];
@@ -250,6 +252,9 @@ enum sql_outcome schema_upgrade(struct sql *sql, void (*said)(void *ctx, const c
         "(version)) ENGINE=InnoDB");
     if (!outcome)
         outcome = read_version(sql, &version);
+    *newer = version > STEPS;
+    if (*newer)
+        return outcome;
     for (; !outcome && version < STEPS; version++) {
         outcome = take_step(sql, (unsigned)version);
         snprintf(line, sizeof line, "step %llu of %d: %s", (unsigned long long)version + 1, STEPS,
@@ -262,11 +267,14 @@ enum sql_outcome schema_upgrade(struct sql *sql, void (*said)(void *ctx, const c
     return outcome ? outcome : names_fill(sql);
 }
 
-enum sql_outcome schema_check(struct sql *sql, bool *fits, bool *newer)
+enum tidings_err schema_check(struct sql *sql, const char **message)
 {
     uint64_t version = 0;
     enum sql_outcome outcome = read_version(sql, &version);
-    *fits = !outcome && version == STEPS;
-    *newer = !outcome && version > STEPS;
-    return outcome;
+    if (!outcome && version == STEPS)
+        return TIDINGS_OK;
+    *message = version > STEPS
+                   ? schema_is_newer
+                   : "the tables are not there or are older: run `tidings cluster init`";
+    return outcome && outcome != SQL_REFUSED ? sql_err(outcome) : TIDINGS_VERSION;
 }

@@ -5,11 +5,13 @@
 
 #include "sql/sql.h"
 
-/* Takes the steps that are missing; `said` hears of each. */
+/* Takes the steps that are missing; `said` hears of each. None where *newer: the tables are ahead of this version. */
 enum sql_outcome schema_upgrade(struct sql *sql, void (*said)(void *ctx, const char *line),
-                                void *ctx);
+                                void *ctx, bool *newer);
 
-/* Whether the tables are as this version needs them: *newer if they are ahead of it. */
-enum sql_outcome schema_check(struct sql *sql, bool *fits, bool *newer);
+/* OK if the tables are as this version needs them, VERSION with a message if they are not. */
+enum tidings_err schema_check(struct sql *sql, const char **message);
+
+extern const char schema_is_newer[];
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/thread.h"
 #include "base/wait.h"
 #include "engine/cluster/cluster.h"
+#include "engine/cluster/schema.h"
 
 /* Without an answer for so long, the database cannot be used. A slow one gives some every second. */
 enum { EVERY_MS = 500, SILENT_MS = 3000 };
@@ -254,9 +255,14 @@ struct sql *cluster_connect(const struct tidings_options *options, enum tidings_
     if (!sql_url_parse(options->mysql, &url, message))
         return NULL;
     struct sql *sql = sql_open(&url, options->mysql_password, SQL_SILENT_MS, 0, why, sizeof why);
-    *err = sql ? TIDINGS_OK : TIDINGS_UNREACHABLE;
-    *message = sql ? NULL : why;
-    return sql;
+    *err = TIDINGS_UNREACHABLE;
+    *message = why;
+    if (sql)
+        *err = schema_check(sql, message);
+    if (!*err)
+        return sql;
+    sql_close(sql);
+    return NULL;
 }
 
 enum tidings_err cluster_refused(struct sql *sql, enum sql_outcome outcome, const char **message)
