@@ -30,17 +30,28 @@ size_t ages_pack(const struct ages *ages, uint8_t bytes[AGES_BYTES_MAX])
     return ages->n * AGE_MARK_BYTES;
 }
 
+/* Sums and differences of a few of them can be told. */
+static bool is_possible(int64_t ms)
+{
+    return ms > -INT64_MAX / 8 && ms < INT64_MAX / 8;
+}
+
 bool ages_unpack(struct ages *ages, const uint8_t *bytes, size_t n)
 {
     if (!n || n > AGES_BYTES_MAX || n % AGE_MARK_BYTES)
         return false;
     struct decoder from = decoder_of(bytes, n);
-    ages->n = n / AGE_MARK_BYTES;
-    for (size_t i = 0; i < ages->n; i++) {
-        ages->at[i].elapsed_ms = (int64_t)read_u64(&from);
-        ages->at[i].id_ms = (int64_t)read_u64(&from);
-        ages->at[i].lead_ms = (int64_t)read_u64(&from);
+    struct ages read = {.n = n / AGE_MARK_BYTES};
+    for (size_t i = 0; i < read.n; i++) {
+        struct age_mark *mark = &read.at[i];
+        mark->elapsed_ms = (int64_t)read_u64(&from);
+        mark->id_ms = (int64_t)read_u64(&from);
+        mark->lead_ms = (int64_t)read_u64(&from);
+        if (!is_possible(mark->elapsed_ms) || !is_possible(mark->id_ms) ||
+            !is_possible(mark->lead_ms))
+            return false;
     }
+    *ages = read;
     return true;
 }
 

@@ -36,7 +36,7 @@ struct ages {
 /* As they are stored: three numbers of eight bytes a mark. */
 enum { AGE_MARK_BYTES = 24, AGES_BYTES_MAX = AGES_MARKS * AGE_MARK_BYTES };
 size_t ages_pack(const struct ages *ages, uint8_t bytes[AGES_BYTES_MAX]);
-/* False if these are none. */
+/* False, and *ages as it was, if these are none. */
 bool ages_unpack(struct ages *ages, const uint8_t *bytes, size_t n);
 
 /* Both times are the same. */

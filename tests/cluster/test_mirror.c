@@ -329,6 +329,7 @@ static void names_are_known(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         assert_int_equal(mirror_parse(text_of(names[i].name), &kind, &user), names[i].ours);
+    assert_false(mirror_parse((struct bytes){(const uint8_t *)"ucnt:42\0x", 9}, &kind, &user));
 }
 
 static struct mirror *open_mirror(const struct redis_options *options)

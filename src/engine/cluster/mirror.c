@@ -153,7 +153,7 @@ bool mirror_parse(struct bytes name, enum mirror_kind *kind, uint64_t *user)
         *kind = (enum mirror_kind)i;
         *user = strtoull(text + n, NULL, 10);
         mirror_name(*kind, *user, own);
-        return !strcmp(own, text);
+        return strlen(own) == name.n && !memcmp(own, name.p, name.n);
     }
     return false;
 }

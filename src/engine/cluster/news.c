@@ -10,10 +10,9 @@
 #include "base/thread.h"
 #include "domain/events.h"
 #include "engine/cluster/cluster.h"
+#include "engine/cluster/passing.h"
 
 enum { EVERY_MS = 25, IDLE_MS = 250, PAGE = 1000 };
-/* A row of passing news has so many bytes at most; with more than that everybody looks for themselves. */
-enum { PASSING_MAX = 1 << 16 };
 /* Who did not look for so long may have missed some; and who has just come, since the others did not know yet. */
 enum { MISSED_S = 30, SETTLED_S = 5 };
 
@@ -22,14 +21,6 @@ enum { MISSED_S = 30, SETTLED_S = 5 };
 static bool is_passing(const struct tidings_event *event)
 {
     return !event->event_id;
-}
-
-static void put_event(uint8_t *bytes, size_t *n, const struct tidings_event *event)
-{
-    size_t length = event_encode(event, bytes + *n + 9);
-    bytes[*n] = (uint8_t)length;
-    put_u64(bytes + *n + 1, (uint64_t)event->happened_at);
-    *n += 9 + length;
 }
 
 void news_put_passing(struct lane *lane)
@@ -41,9 +32,7 @@ void news_put_passing(struct lane *lane)
     for (size_t i = 0; i < news->n && !lost; i++) {
         if (!is_passing(&news->events[i]))
             continue;
-        lost = n + 9 + EVENT_RECORD_MAX > sizeof bytes;
-        if (!lost)
-            put_event(bytes, &n, &news->events[i]);
+        lost = !passing_put(bytes, &n, &news->events[i]);
     }
     if (!n && !lost)
         return;
@@ -54,25 +43,6 @@ void news_put_passing(struct lane *lane)
                (unsigned long long)lane->batch);
     sql_put_bytes(&lane->desk.text, (struct bytes){bytes, lost ? 0 : n});
     buf_literal(&lane->desk.text, ");");
-}
-
-enum { PASSING_EVENTS = PASSING_MAX / 10 };
-
-/* How many there are; 0: more than could be remembered, or damage, which is taken for that. */
-static size_t take_passing(struct bytes bytes, struct tidings_event events[PASSING_EVENTS])
-{
-    struct decoder from = decoder_of(bytes.p, bytes.n);
-    size_t n = 0;
-    while (decoder_left(&from)) {
-        size_t length = read_u8(&from);
-        int64_t happened_at = (int64_t)read_u64(&from);
-        const uint8_t *record = read_bytes(&from, length);
-        if (!record || n == PASSING_EVENTS ||
-            !event_decode_any((struct bytes){record, length}, &events[n]))
-            return 0;
-        events[n++].happened_at = happened_at;
-    }
-    return n;
 }
 
 /* ---- Looking -------------------------------------------------------------------------------- */
@@ -140,7 +110,7 @@ static enum sql_outcome read_passing(struct news_reader *news, const struct ends
             any |= put_lane_news(news, ends, slot, lane, !any);
     enum sql_outcome outcome = any ? sql_send(desk->sql, &desk->text) : SQL_DONE;
     while (!outcome && any && sql_row(desk->sql)) {
-        size_t n = take_passing(sql_bytes(desk->sql, 0), events);
+        size_t n = passing_take(sql_bytes(desk->sql, 0), events);
         tell(news->cluster, n ? events : NULL, n);
     }
     buf_clear(&desk->text);

@@ -175,19 +175,26 @@ static bool parse_number(const char **at, uint64_t *number)
     return true;
 }
 
-/* C run version position, of that run. */
-static bool parse(const struct redisReply *reply, const char *run_id, struct version *version)
+bool version_parse(struct bytes value, const char *run_id, struct version *version)
 {
     char text[VALUE_MAX + RUN_MAX];
-    size_t n = run_id ? strlen(run_id) : 0;
-    if (reply->type != REDIS_REPLY_STRING || (size_t)reply->len >= sizeof text || !n)
+    size_t n = strlen(run_id);
+    if (value.n >= sizeof text || !n || value.n < 2 + n)
         return false;
-    memcpy(text, reply->str, (size_t)reply->len);
-    text[reply->len] = '\0';
+    memcpy(text, value.p, value.n);
+    text[value.n] = '\0';
     const char *at = text + 2 + n;
     return !strncmp(text, "C ", 2) && !strncmp(text + 2, run_id, n) &&
-           parse_number(&at, &version->version) && parse_number(&at, &version->position) && !*at &&
-           version->version;
+           parse_number(&at, &version->version) && parse_number(&at, &version->position) &&
+           at == text + value.n && version->version;
+}
+
+static bool is_version(const struct redis_call *call, struct version *version)
+{
+    const struct redisReply *reply = call->reply;
+    return reply->type == REDIS_REPLY_STRING && call->run_id &&
+           version_parse((struct bytes){(const uint8_t *)reply->str, (size_t)reply->len},
+                         call->run_id, version);
 }
 
 static void want(struct versions *versions, uint64_t epoch, struct version *all, size_t n)
@@ -226,8 +233,7 @@ void versions_get(struct versions *versions, uint64_t epoch, struct version *all
         const struct redis_call *call = &versions->calls[i];
         all[i].state = VERSION_UNKNOWN;
         if (call->outcome == REDIS_DONE)
-            all[i].state =
-                parse(call->reply, call->run_id, &all[i]) ? VERSION_KNOWN : VERSION_WANTED;
+            all[i].state = is_version(call, &all[i]) ? VERSION_KNOWN : VERSION_WANTED;
     }
     want(versions, epoch, all, n);
 }

@@ -22,6 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
+
 struct redis_options;
 struct redis_health;
 
@@ -40,6 +42,9 @@ struct version {
     enum version_state state;
     uint64_t version, position;
 };
+
+/* What a key has, if that is a version of this run of the process. */
+bool version_parse(struct bytes value, const char *run_id, struct version *version);
 
 /* Of the database of that name. NULL, and why, if the options make no sense. */
 struct versions *versions_open(const struct redis_options *options, const char *database,
