@@ -1,6 +1,8 @@
 """What the servers know and nobody else may: passwords of the services, which stand in no log, argument, status or metric, right ones and wrong
 ones; and as whom they work: a user of the database who may change rows and nothing else."""
 import os
+import re
+import subprocess
 import time
 from pathlib import Path
 
@@ -72,6 +74,31 @@ def test_passwords_are_nowhere_and_rows_are_all_it_may_change(as_app):
         refused = tidings("cluster", "init", "--mysql", as_app.replace("/secrets", "/other"), **with_password)
         assert refused.returncode == 3 and "denied" in refused.stderr, refused.stderr
         assert_no_secret(refused.stderr)
+    finally:
+        server.close()
+
+
+def keys_in_redis():
+    """Of all nodes."""
+    for node in os.environ["TIDINGS_TEST_REDIS"].split(","):
+        host, _, port = node.rpartition(":")
+        told = subprocess.run(["redis-cli", "-h", host, "-p", port, "--no-auth-warning", "-a", REDIS, "KEYS", "*"], capture_output=True,
+                              text=True, check=True).stdout
+        yield from filter(None, told.split("\n"))
+
+
+def test_names_of_keys_have_numbers_and_nothing_that_a_user_wrote(as_app):
+    server = serve().start()
+    try:
+        ann, bob = server.users(2)
+        for user in (ann, bob):
+            user.expect(200, "PUT", "/v1/users/me", {"name": "Zebra"})
+        ann.post("/relation/follow", {"user_id": bob.id}, headers={"Idempotency-Key": "zebra-1"})
+        bob.publish(title="Zebra", body="zebra")
+        wait_until(lambda: server.admin().get("/admin/status")["cluster"]["redis"]["remembers"], "remembering")
+        wait_until(lambda: ann.get("/inbox/badge")["total"] == 1 and list(keys_in_redis()), "there are keys")
+        ours = re.compile(r"tidings:secrets_\d+:\d+:\{\d+\}|ucnt:\d+|uf:(flws|fans):\d+|\{(ucnt|uf:flws|uf:fans):\d+\}:fill")
+        assert not [key for key in keys_in_redis() if not ours.fullmatch(key)]
     finally:
         server.close()
 
