@@ -243,6 +243,7 @@ KINDS = {
     "pause the database for long": Kind(1, "database", pause_database, True),
     "database link: hold for long": Kind(1, "database", bad_link("mysql-", "hold"), True),
     "database link: commits for long": Kind(1, "database", bad_link("mysql-", "commits"), True),
+    "database link: lost": Kind(3, "database", bad_link("mysql-", "lost")),
     "no room for the database": Kind(2, "disk", fill_disk),
     "few connections": Kind(1, "database", few_connections),
     "lose all connections": Kind(2, "database", lose_connections),
@@ -281,9 +282,9 @@ def exclude(first, second):
     return first == second or any(first in group and second in group for group in SAME) or "clock" in first and "clock" in second
 
 
-def draw(rng, names, seconds):
+def draw(rng, names, seconds, rest=1):
     """Faults until then, each round one or two of them."""
-    faults, at = [], some(rng, REST_S)
+    faults, at = [], rest * some(rng, REST_S)
     while at < seconds:
         chosen = rng.choices(names, [KINDS[name].weight for name in names])
         if rng.random() < 0.4:
@@ -292,7 +293,7 @@ def draw(rng, names, seconds):
         round_ = [Fault(name, rng.randrange(1 << 16), at + rng.uniform(0, 1.5), some(rng, LONG_S if KINDS[name].is_long else LAST_S))
                   for name in chosen]
         faults += round_
-        at = max(fault.at + fault.seconds for fault in round_) + some(rng, REST_S)
+        at = max(fault.at + fault.seconds for fault in round_) + rest * some(rng, REST_S)
     return faults
 
 

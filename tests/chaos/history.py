@@ -27,7 +27,7 @@ from support.tokens import token  # noqa: E402
 SECRET = "a secret of the tests under faults, long enough"
 PATIENCE_S = 6
 PAGE = 100
-KNOWN = 80  # posts that sessions talk about: the latest
+KNOWN, HOT = 80, 3  # posts that sessions talk about: the latest; and those that many talk about
 READERS_PAUSE_S = 0.2  # after a call that failed
 TRIES = 40
 LAST_TRIES = 400  # at the end, when all is well but perhaps slow
@@ -109,7 +109,8 @@ def choose_title(session):
 
 
 def choose_post(session):
-    posts = list(session.world.posts)
+    """Every other time one that many talk about."""
+    posts = list(session.world.posts)[-HOT if session.rng.random() < 0.5 else 0:]
     return {"post": session.rng.choice(posts)[0]} if posts else None
 
 
@@ -223,7 +224,7 @@ OPERATIONS = [
     Operation("list", 9, "GET", f"/v1/inbox?filter=unread&limit={PAGE}", nothing, None, keep_list, learn_list, True),
     Operation("stats", 6, "GET", "/v1/posts/{post}/stats", choose_post, None, keep_stats, None, True),
     Operation("counter", 5, "GET", "/v1/relation/counter?user_id={of}", choose_user, None, keep(*COUNTERS), None, True),
-    Operation("events", 3, "GET", f"/v1/events?after={{after}}&limit={PAGE}", choose_after, None, keep_events, learn_events, True),
+    Operation("events", 6, "GET", f"/v1/events?after={{after}}&limit={PAGE}", choose_after, None, keep_events, learn_events, True),
 ]
 BY_NAME = {operation.name: operation for operation in OPERATIONS}
 

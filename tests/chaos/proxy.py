@@ -12,6 +12,8 @@
     old       as hold, but for connections that are made now: these are well, and what the others held comes behind it all
     deaf      what is sent to the target arrives, its answers are held: half open
     commits   as hold, from the first statement on with which changes are committed: the database has their locks meanwhile
+    lost      connections are reset with a commit under way, and new ones are well: by turns the commit never arrives, its answer does not,
+              or it arrives a second later, when somebody has looked already whether it did
     cut       all connections are reset, and new ones, too
     snap      each connection is reset in the middle of the next answer
 """
@@ -25,7 +27,8 @@ PIECE = 16384
 DELAY_S = 0.15
 SLOW_BYTES = 4000
 COMMITS = b"UPDATE lane SET batch=IF"
-WAYS = {"pass", "delay", "slow", "hold", "old", "deaf", "commits", "cut", "snap"}
+WAYS = {"pass", "delay", "slow", "hold", "old", "deaf", "commits", "lost", "cut", "snap"}
+LATE_S = 1
 
 
 class Link:
@@ -35,6 +38,7 @@ class Link:
         self.changed = asyncio.Event()
         self.open = set()  # writers
         self.made = self.old = 0  # connections, and how many of them there were when the link became bad
+        self.lost, self.doomed = 0, set()  # commits; and connections whose next answer gets lost
 
     async def start(self):
         self.server = await asyncio.start_server(self.take, "127.0.0.1", 0)
@@ -59,7 +63,7 @@ class Link:
             return
         self.open |= {writer, there[1]}
         self.made += 1
-        ways = [asyncio.create_task(self.forward(reader, there[1], False, self.made)),
+        ways = [asyncio.create_task(self.forward(reader, there[1], False, self.made, writer)),
                 asyncio.create_task(self.forward(there[0], writer, True, self.made))]
         try:
             await asyncio.gather(*ways)
@@ -72,9 +76,14 @@ class Link:
                 self.open.discard(one)
                 one.transport.abort()
 
-    async def forward(self, reader, writer, is_answer, number):
+    async def forward(self, reader, writer, is_answer, number, back=None):
         while piece := await reader.read(PIECE):
             await self.pace(piece, is_answer, number)
+            if is_answer and number in self.doomed:
+                reset(writer)
+                return
+            if not is_answer and self.how == "lost" and COMMITS in piece and await self.lose(writer, back, number):
+                return
             if is_answer and self.how == "snap":
                 writer.write(piece[:len(piece) // 2])
                 await writer.drain()
@@ -84,6 +93,19 @@ class Link:
             writer.write(piece)
             await writer.drain()
         writer.write_eof()
+
+    async def lose(self, writer, back, number):
+        """Whether the commit does not arrive."""
+        self.lost += 1
+        if self.lost % 3 == 0:
+            reset(writer)
+            return True
+        if self.lost % 3 == 1:
+            self.doomed.add(number)
+        else:
+            reset(back)
+            await asyncio.sleep(LATE_S)
+        return False
 
     def holds(self, piece, is_answer, number):
         if self.how == "commits" and COMMITS in piece:

@@ -126,7 +126,7 @@ def once(arguments, faults=None, tell=True):
     try:
         if faults is None:
             kinds = [kind for kind in possible(cluster) if re.search(arguments.only, kind)]
-            faults = draw(rng, kinds, arguments.seconds - 3)
+            faults = draw(rng, kinds, arguments.seconds - 3, arguments.rest)
         (directory / "faults").write_text(json.dumps([asdict(fault) for fault in faults]))
         world, ports, failed = work(arguments, cluster, history, faults, rng)
         failed += look_at_the_end(cluster, history, world, ports, rng)
@@ -218,6 +218,7 @@ def parse():
     parser.add_argument("--redis", type=int, default=2, help="masters of the Redis Cluster; 0: none")
     parser.add_argument("--kafka", action="store_true")
     parser.add_argument("--pause", type=float, default=0.08, help="seconds between two calls of a session, in the mean")
+    parser.add_argument("--rest", type=float, default=1, help="how long all is well between faults, as a part of what is usual")
     parser.add_argument("--only", default="", help="faults whose kind has this (a regular expression)")
     parser.add_argument("--faults", help="a file that a run has written")
     parser.add_argument("--shrink", action="store_true", help="after a failure: which faults does it take?")
