@@ -28,6 +28,7 @@ SECRET = "a secret of the tests under faults, long enough"
 PATIENCE_S = 6
 PAGE = 100
 KNOWN, HOT = 80, 3  # posts that sessions talk about: the latest; and those that many talk about
+QUIET_PART, QUIET_S = 0.03, 1
 READERS_PAUSE_S = 0.2  # after a call that failed
 TRIES = 40
 LAST_TRIES = 400  # at the end, when all is well but perhaps slow
@@ -75,6 +76,7 @@ class World:
         self.users = users
         self.posts = deque(maxlen=KNOWN)  # (id, author)
         self.comments = deque(maxlen=KNOWN)  # (id, user)
+        self.quiet = {}  # users who only look at their badges, until when: nobody remembers what changes all the time
 
     def others(self, user):
         return [other for other in self.users if other != user]
@@ -328,7 +330,10 @@ class Session(threading.Thread):
             self.caller.close()
 
     def step(self):
-        operation = self.rng.choices(OPERATIONS, self.weights)[0]
+        if self.rng.random() < QUIET_PART:
+            self.world.quiet[self.user] = time.monotonic() + QUIET_S
+        is_quiet = time.monotonic() < self.world.quiet.get(self.user, 0)
+        operation = BY_NAME["badge"] if is_quiet else self.rng.choices(OPERATIONS, self.weights)[0]
         arguments = operation.make(self)
         if arguments is None:
             return
