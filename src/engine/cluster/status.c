@@ -259,10 +259,12 @@ struct sql *cluster_connect(const struct tidings_options *options, enum tidings_
     *message = why;
     if (sql)
         *err = schema_check(sql, message);
-    if (!*err)
-        return sql;
-    sql_close(sql);
-    return NULL;
+    if (*err) {
+        sql_close(sql);
+        return NULL;
+    }
+    *message = NULL;
+    return sql;
 }
 
 enum tidings_err cluster_refused(struct sql *sql, enum sql_outcome outcome, const char **message)
