@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static const unsigned n_numbers[] = {
 #define X(name, prefix, numbers, what) numbers,
@@ -21,6 +22,25 @@ void legacy_names_init(struct legacy_names *names)
     *names = (struct legacy_names){0};
     for (size_t i = 0; i < LEGACY_KEY_COUNT; i++)
         snprintf(names->prefix[i], sizeof names->prefix[i], "%s", prefixes[i]);
+}
+
+bool legacy_names_set(struct legacy_names *names, const char *text)
+{
+    static const char *const kinds[] = {
+#define X(name, prefix, numbers, what) #name,
+        LEGACY_KEYS(X)
+#undef X
+    };
+    size_t n = strcspn(text, "=");
+    const char *prefix = text[n] ? text + n + 1 : "";
+    if (!*prefix || strlen(prefix) >= LEGACY_PREFIX_MAX)
+        return false;
+    for (size_t i = 0; i < LEGACY_KEY_COUNT; i++)
+        if (strlen(kinds[i]) == n && !strncasecmp(kinds[i], text, n)) {
+            snprintf(names->prefix[i], sizeof names->prefix[i], "%s", prefix);
+            return true;
+        }
+    return false;
 }
 
 size_t legacy_key(const struct legacy_names *names, enum legacy_key key, uint64_t first,

@@ -49,6 +49,9 @@ struct legacy_names {
 /* The default names. */
 void legacy_names_init(struct legacy_names *names);
 
+/* Another name of one kind, "FEED=inbox:", in small letters too. False: there is no such kind, or the name is empty or too long. */
+bool legacy_names_set(struct legacy_names *names, const char *text);
+
 /* The key of these numbers, of which it takes as many as it has; ends with a NUL. Its length. */
 size_t legacy_key(const struct legacy_names *names, enum legacy_key key, uint64_t first,
                   uint64_t second, char to[LEGACY_KEY_MAX]);

@@ -61,11 +61,31 @@ static void what_is_no_such_key_is_not_taken(void **state)
         legacy_key_read(&names, LEGACY_UNREAD_COUNT, unread, strlen(unread), &first, &second));
 }
 
+static void names_may_be_others(void **state)
+{
+    (void)state;
+    struct legacy_names names = names_of(false);
+    char long_name[LEGACY_PREFIX_MAX + 8] = "FEED=", made[LEGACY_KEY_MAX];
+    static const char *const wrong[] = {"", "FEED", "FEED=", "=x", "FEEDS=x", "FEE=x", "feed:=x"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_false(legacy_names_set(&names, wrong[i]));
+    memset(long_name + 5, 'x', LEGACY_PREFIX_MAX);
+    assert_false(legacy_names_set(&names, long_name));
+    long_name[5 + LEGACY_PREFIX_MAX - 1] = '\0';
+    assert_true(legacy_names_set(&names, long_name));
+    assert_true(legacy_names_set(&names, "author_unread=a=b:"));
+    legacy_key(&names, LEGACY_AUTHOR_UNREAD, 42, 7, made);
+    assert_string_equal(made, "a=b:42:7");
+    legacy_key(&names, LEGACY_READ, 42, 0, made);
+    assert_string_equal(made, "blog:read:42");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_are_as_the_old_systems_have_them),
         cmocka_unit_test(what_is_no_such_key_is_not_taken),
+        cmocka_unit_test(names_may_be_others),
     };
     return RUN_TESTS(tests);
 }
