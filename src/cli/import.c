@@ -7,15 +7,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/import_from.h"
 #include "cli/unpack.h"
 #include "cli/where.h"
 
 struct import_args {
     struct where where;
-    const char *from, *report, *temp;
+    struct from_args from;
+    const char *file, *report, *temp;
 };
 
-static const struct cli_operand operands[] = {{"FILE", .at = offsetof(struct import_args, from)}};
+static const struct cli_operand operands[] = {{"[FILE]", .at = offsetof(struct import_args, file)}};
 
 static const struct cli_option options[] = {
     WHERE_OPTIONS(
@@ -26,6 +28,7 @@ static const struct cli_option options[] = {
              "go to standard error"},
     {"temp", OPTION_TEXT, "DIR", offsetof(struct import_args, temp),
      .help = "where facts of other systems are sorted, if they are many; TMPDIR, or /tmp, without"},
+    FROM_OPTIONS(struct import_args, from),
 };
 
 enum { TOLD_MOST = 10 };
@@ -121,13 +124,10 @@ static int import_now(struct tidings *tidings, struct source *source)
                                     .stop = is_interrupted,
                                     .ctx = source,
                                     .temp = source->args->temp};
-    struct sigaction action = {.sa_handler = interrupt};
     const char *message;
     source->import = &import;
     source->seen = isatty(STDERR_FILENO);
     clock_gettime(CLOCK_MONOTONIC, &source->began);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
     enum tidings_err err = tidings_import(tidings, &import, &message);
     if (source->seen)
         fprintf(stderr, "\r%-60s\r", "");
@@ -141,11 +141,11 @@ static int import_now(struct tidings *tidings, struct source *source)
 
 static int open_and_import(const struct import_args *args, struct tidings_options *how)
 {
-    struct source source = {.args = args, .unpack = unpack_open(args->from)};
+    struct source source = {.args = args, .unpack = unpack_open(args->file)};
     struct tidings *tidings;
     const char *message;
     if (!source.unpack) {
-        fprintf(stderr, "tidings: %s: %s\n", args->from, strerror(errno));
+        fprintf(stderr, "tidings: %s: %s\n", args->file, strerror(errno));
         return EXIT_BROKEN;
     }
     how->importing = true;
@@ -157,29 +157,78 @@ static int open_and_import(const struct import_args *args, struct tidings_option
     return code;
 }
 
+/* What only another system has makes no sense without one. */
+static int check_args(const struct import_args *args)
+{
+    const struct from_args *from = &args->from;
+    if (from->system && args->file)
+        return options_wrong(&command_import, "--from takes the place of FILE");
+    if (from->system)
+        return OPTIONS_READ;
+    if (!args->file)
+        return options_wrong(&command_import, "FILE is missing");
+    if (from->mysql || from->redis || from->dry_run || from->drift || from->facts)
+        return options_wrong(&command_import, "--from is missing");
+    return OPTIONS_READ;
+}
+
+/* A file of ours is kept as long as it is needed: to go on, or to look at what was refused. */
+static int import_from(struct import_args *args, struct tidings_options *how)
+{
+    char path[FROM_PATH_MAX];
+    int code = from_read(&command_import, &args->from, args->temp, is_interrupted, path);
+    if (code != OPTIONS_READ)
+        return code;
+    args->file = path;
+    code = open_and_import(args, how);
+    if (code == EXIT_FINE && !args->from.facts)
+        unlink(path);
+    else if (code != EXIT_FINE)
+        fprintf(stderr, "tidings: the facts are in %s; `tidings import %s` goes on with them\n",
+                path, path);
+    return code;
+}
+
 static int run(int argc, char **argv)
 {
     struct import_args args;
     struct password password;
     struct tidings_options how;
+    struct sigaction action = {.sa_handler = interrupt};
     int code = options_start(&command_import, &args, argc, argv);
     if (code == OPTIONS_READ)
+        code = check_args(&args);
+    bool dry = args.from.system && args.from.dry_run;
+    if (code == OPTIONS_READ && !dry)
         code = where_find(&command_import, &args.where, NULL, &password, &how);
-    return code == OPTIONS_READ ? open_and_import(&args, &how) : code;
+    if (code != OPTIONS_READ)
+        return code;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    return args.from.system ? import_from(&args, &how) : open_and_import(&args, &how);
 }
 
 const struct cli_command command_import = {
     .name = "import",
     .summary = "fill an empty directory, or a cluster's empty database, with facts",
-    .usage = "FILE --data DIR [--report FILE]\nFILE --engine cluster --mysql URL [--report FILE]",
+    .usage = "FILE --data DIR [--report FILE]\nFILE --engine cluster --mysql URL [--report "
+             "FILE]\n--from SYSTEM --source-mysql URL "
+             "[--source-redis HOST:PORT] --data DIR\n--from SYSTEM --source-mysql URL "
+             "[--source-redis HOST:PORT] --dry-run",
     .about = "Takes what `tidings export` wrote, or facts of another system, one JSON object a "
              "line: docs/FACTS.md "
              "says what they look like. FILE may be packed by gzip or zstd; - is standard input. A "
              "line that cannot be taken is "
              "reported, and the others are taken.\n\nInterrupted, by Ctrl-C too, the same command "
              "goes on where it was. Until it "
-             "has ended no server opens the directory or the database.",
-    .exits = "0 all was taken; 1 some lines were refused; 2 usage; 3 failed, or interrupted.",
+             "has ended no server opens the directory or the database.\n\nWith --from the facts "
+             "are read out of "
+             "another system's MySQL and Redis, and "
+             "what contradicts itself there is told. Their passwords come from "
+             "TIDINGS_SOURCE_MYSQL_PASSWORD and TIDINGS_SOURCE_REDIS_PASSWORD, or from the files "
+             "that these with _FILE behind them name.",
+    .exits = "0 all was taken; 1 some lines were refused, or with --dry-run something contradicts "
+             "itself or would be left out; 2 usage; 3 failed, or interrupted.",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .operands = operands,
