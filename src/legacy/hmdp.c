@@ -186,7 +186,7 @@ static void take_user(struct source *source, const struct table *table, void *ct
     buf_release(&texts);
 }
 
-static void read_users(struct hmdp *h)
+static void read_users(struct hmdp *h, bool rows)
 {
     struct column columns[] = {
         [USER_ID] = {.name = "id", .needed = true},
@@ -194,7 +194,7 @@ static void read_users(struct hmdp *h)
         [USER_ICON] = {"icon", COLUMN_TEXT, .characters = AVATAR_BYTES + 1},
     };
     struct table table = {"tb_user", columns, sizeof columns / sizeof *columns, 500};
-    table_read(h->source, &table, false, take_user, h);
+    table_read(h->source, &table, false, rows ? take_user : NULL, h);
 }
 
 enum {
@@ -249,7 +249,7 @@ static void take_blog(struct source *source, const struct table *table, void *ct
     buf_release(&rest);
 }
 
-static void read_blogs(struct hmdp *h)
+static void read_blogs(struct hmdp *h, bool rows)
 {
     struct column columns[] = {
         [BLOG_ID] = {.name = "id", .needed = true},
@@ -264,7 +264,7 @@ static void read_blogs(struct hmdp *h)
         [BLOG_UPDATED] = {"update_time", COLUMN_TIME},
     };
     struct table table = {"tb_blog", columns, sizeof columns / sizeof *columns, 200};
-    table_read(h->source, &table, true, take_blog, h);
+    table_read(h->source, &table, true, rows ? take_blog : NULL, h);
 }
 
 enum { FOLLOW_ID, FOLLOW_USER, FOLLOW_AUTHOR, FOLLOW_CREATED };
@@ -290,7 +290,7 @@ static void take_follow(struct source *source, const struct table *table, void *
     hmdp_add_author(ctx, &record);
 }
 
-static void read_follows(struct hmdp *h)
+static void read_follows(struct hmdp *h, bool rows)
 {
     struct column columns[] = {
         [FOLLOW_ID] = {.name = "id", .needed = true},
@@ -299,7 +299,7 @@ static void read_follows(struct hmdp *h)
         [FOLLOW_CREATED] = {"create_time", COLUMN_TIME, .needed = true},
     };
     struct table table = {"tb_follow", columns, sizeof columns / sizeof *columns, 500};
-    table_read(h->source, &table, true, take_follow, h);
+    table_read(h->source, &table, true, rows ? take_follow : NULL, h);
 }
 
 enum {
@@ -345,7 +345,7 @@ static void take_comment(struct source *source, const struct table *table, void 
     buf_release(&rest);
 }
 
-static void read_comments(struct hmdp *h)
+static void read_comments(struct hmdp *h, bool rows)
 {
     struct column columns[] = {
         [COMMENT_ID] = {.name = "id", .needed = true},
@@ -359,7 +359,7 @@ static void read_comments(struct hmdp *h)
         [COMMENT_CREATED] = {"create_time", COLUMN_TIME},
     };
     struct table table = {"tb_blog_comments", columns, sizeof columns / sizeof *columns, 200};
-    table_read(h->source, &table, false, take_comment, h);
+    table_read(h->source, &table, false, rows ? take_comment : NULL, h);
 }
 
 /* ---- Keys ----------------------------------------------------------------------------------- */
@@ -501,6 +501,19 @@ static void read_keys(struct hmdp *h)
 
 /* ---- All of it ------------------------------------------------------------------------------ */
 
+/* Before keys it is only looked at what there is: hours later would be too late to say that something is missing. */
+static void read_tables(struct hmdp *h, bool rows)
+{
+    read_users(h, rows);
+    read_blogs(h, rows);
+    read_comments(h, rows);
+    read_follows(h, rows);
+}
+
+/*
+ * Keys come before tables: what is published meanwhile is in the table alone, and delivered to who follows. The other way round it would be
+ * in inboxes alone, and nobody would know what it is.
+ */
 void hmdp_read(struct source *source)
 {
     struct hmdp h = {.source = source};
@@ -509,11 +522,9 @@ void hmdp_read(struct source *source)
     h.by_author = source_sorter(source);
     h.by_user = source_sorter(source);
     if (!source->failed) {
+        read_tables(&h, false);
         read_keys(&h);
-        read_users(&h);
-        read_blogs(&h);
-        read_comments(&h);
-        read_follows(&h);
+        read_tables(&h, true);
         hmdp_join_posts(&h);
         hmdp_join_pairs(&h);
         hmdp_join_users(&h);

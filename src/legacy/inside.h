@@ -16,7 +16,8 @@
 struct source {
     const struct source_options *how;
     struct drift *drift;
-    struct sql *sql;
+    struct sql_url url;
+    struct sql *sql;     /* of the table that is being read */
     struct redis *redis; /* NULL: there is none */
     struct buf line, statement;
     uint64_t now_ms;    /* when it began, on the wall */
@@ -39,6 +40,9 @@ bool source_goes_on(struct source *source);
 void source_fail(struct source *source, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void source_failed_with(struct source *source, const char *what, enum tidings_err err);
+
+/* A new connection to the database. */
+void source_connect(struct source *source);
 
 /* So many rows or members of that were read: counts them, tells of them, and waits until more may be. */
 void source_took(struct source *source, const char *what, uint64_t n);
@@ -76,7 +80,10 @@ struct table {
     unsigned page; /* rows at once */
 };
 
-/* Calls `take` with each row. Whether the table is there: if not, and it is needed, that is an error. */
+/*
+ * Calls `take` with each row; with NULL it only looks whether all is there that is needed. Whether the table is there: if not, and it is
+ * needed, that is an error.
+ */
 bool table_read(struct source *source, struct table *table, bool needed,
                 void (*take)(struct source *source, const struct table *table, void *ctx),
                 void *ctx);

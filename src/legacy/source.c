@@ -149,24 +149,28 @@ static void wrong(struct source *source, const char *what, const char *message)
     source_fail(source, "%s: %s", what, message);
 }
 
-static void open_mysql(struct source *source)
+/* Servers end connections that nobody uses, and the keys of a large system take hours: each table has its own. */
+void source_connect(struct source *source)
 {
-    struct sql_url url;
-    const char *message;
     char why[SOURCE_WHY_MAX / 2];
-    if (!source->how->mysql || !sql_url_parse(source->how->mysql, &url, &message)) {
-        wrong(source, "--source-mysql", source->how->mysql ? message : "it is missing");
+    if (source->failed)
         return;
-    }
-    if (!*url.database) {
-        wrong(source, "--source-mysql", "the URL names no database");
-        return;
-    }
-    source->sql = sql_open(&url, source->how->mysql_password, SILENT_MS, 0, why, sizeof why);
+    sql_close(source->sql);
+    source->sql =
+        sql_open(&source->url, source->how->mysql_password, SILENT_MS, 0, why, sizeof why);
     if (!source->sql)
         source_fail(source, "the source's MySQL: %s", why);
     else if (sql_run_text(source->sql, "SET SESSION TRANSACTION READ ONLY") != SQL_DONE)
         source_fail(source, "the source's MySQL: %s", sql_message(source->sql));
+}
+
+static void check_mysql(struct source *source)
+{
+    const char *message = "it is missing";
+    if (!source->how->mysql || !sql_url_parse(source->how->mysql, &source->url, &message))
+        wrong(source, "--source-mysql", message);
+    else if (!*source->url.database)
+        wrong(source, "--source-mysql", "the URL names no database");
 }
 
 static void open_redis(struct source *source)
@@ -204,7 +208,7 @@ enum source_outcome source_read(const struct source_options *options, struct dri
     *drift = (struct drift){.system = options->system};
     buf_init(&source.line, LINE_MAX_BYTES);
     buf_init(&source.statement, STATEMENT_MAX);
-    open_mysql(&source);
+    check_mysql(&source);
     open_redis(&source);
     if (!source.failed && !strcmp(options->system, "hmdp"))
         hmdp_read(&source);

@@ -128,11 +128,12 @@ bool table_read(struct source *source, struct table *table, bool needed,
 {
     char after[ID_TEXT_MAX] = "";
     unsigned n = table->page;
+    source_connect(source);
     bool there = find_columns(source, table);
     if (!there && needed)
         source_fail(source, "there is no table %s", table->name);
     source->part_done = 0;
-    while (there && n == table->page && ask_page(source, table, after)) {
+    while (there && take && n == table->page && ask_page(source, table, after)) {
         for (n = 0; !source->failed && sql_row(source->sql); n++) {
             keep_id(source, table, after);
             take(source, table, ctx);

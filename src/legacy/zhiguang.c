@@ -109,7 +109,7 @@ static void take_row(struct source *source, const struct table *table, void *ctx
     add_pair(taking->z, record);
 }
 
-static bool read_table(struct zhiguang *z, const char *name, enum of_pair kind, bool needed)
+static bool read_table(struct zhiguang *z, const char *name, enum of_pair kind, bool rows)
 {
     struct taking taking = {z, kind};
     struct column columns[] = {
@@ -121,7 +121,7 @@ static bool read_table(struct zhiguang *z, const char *name, enum of_pair kind, 
         [COLUMN_UPDATED] = {"updated_at", COLUMN_TIME},
     };
     struct table table = {name, columns, sizeof columns / sizeof *columns, 500};
-    return table_read(z->source, &table, needed, take_row, &taking);
+    return table_read(z->source, &table, kind == PAIR_FOLLOWING, rows ? take_row : NULL, &taking);
 }
 
 /* ---- Keys ----------------------------------------------------------------------------------- */
@@ -304,9 +304,10 @@ void zhiguang_read(struct source *source)
     struct zhiguang z = {
         .source = source, .by_pair = source_sorter(source), .by_user = source_sorter(source)};
     if (!source->failed) {
+        read_table(&z, "following", PAIR_FOLLOWING, false);
         scan_keys(source, wanted, take_key, &z);
         read_table(&z, "following", PAIR_FOLLOWING, true);
-        z.has_follower = read_table(&z, "follower", PAIR_FOLLOWER, false);
+        z.has_follower = read_table(&z, "follower", PAIR_FOLLOWER, true);
         join_pairs(&z);
         join_users(&z);
     }
