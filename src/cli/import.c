@@ -173,14 +173,15 @@ static int check_args(const struct import_args *args)
 }
 
 /* A file of ours is kept as long as it is needed: to go on, or to look at what was refused. */
-static int import_from(struct import_args *args, struct tidings_options *how)
+static int import_from(const struct import_args *args, struct tidings_options *how)
 {
+    struct import_args of_file = *args;
     char path[FROM_PATH_MAX];
     int code = from_read(&command_import, &args->from, args->temp, is_interrupted, path);
     if (code != OPTIONS_READ)
         return code;
-    args->file = path;
-    code = open_and_import(args, how);
+    of_file.file = path;
+    code = open_and_import(&of_file, how);
     if (code == EXIT_FINE && !args->from.facts)
         unlink(path);
     else if (code != EXIT_FINE)

@@ -85,7 +85,7 @@ void hmdp_add_user(struct hmdp *h, const struct of_user_record *record);
 bool hmdp_next_user(struct hmdp *h, struct of_user_record *record);
 
 /* Characters of a title. */
-enum { TITLE_CHARACTERS = 200, TITLE_KEPT = 1000 };
+enum { TITLE_CHARACTERS = 200, TITLE_KEPT = 500 };
 
 /* "blog:77" */
 enum { POST_KEY_MAX = 32 };

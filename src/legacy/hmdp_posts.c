@@ -149,11 +149,8 @@ static struct bytes short_title(const struct post *post)
     return title;
 }
 
-/*
- * {"shop_id":…,"title":"…","images":"…"}: what has no place of its own here, and a title that is too long for its place. Pictures that
- * do not fit are left out.
- */
-static void make_extra(struct joining *j, bool with_images, struct buf *extra)
+/* {"title":"…","shop_id":…,"images":"…"}: a title that is too long for its place, and what has none here. */
+static void put_extra(const struct joining *j, bool with_images, struct buf *extra)
 {
     const struct post *post = &j->post;
     struct json_out out;
@@ -173,10 +170,16 @@ static void make_extra(struct joining *j, bool with_images, struct buf *extra)
         json_out_string(&out, post->images.data, post->images.len);
     }
     json_out_end(&out);
-    if (extra->len <= TIDINGS_EXTRA_MAX || !with_images)
+}
+
+/* Pictures that do not fit are left out. */
+static void make_extra(struct joining *j, struct buf *extra)
+{
+    put_extra(j, true, extra);
+    if (extra->len <= TIDINGS_EXTRA_MAX)
         return;
-    source_found(j->h->source, DRIFT_cut, of_post(post, "images"));
-    make_extra(j, false, extra);
+    source_found(j->h->source, DRIFT_cut, of_post(&j->post, "images"));
+    put_extra(j, false, extra);
 }
 
 /* When it was deleted is not written down anywhere. */
@@ -206,7 +209,7 @@ static void write_post(struct joining *j)
         FACT_SET(&fact, deleted_at, deleted_at(j));
     } else {
         FACT_SET(&fact, body, bytes_of(&post->body));
-        make_extra(j, true, &extra);
+        make_extra(j, &extra);
         if (extra.len > strlen("{}"))
             FACT_SET(&fact, extra, bytes_of(&extra));
     }

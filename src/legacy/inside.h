@@ -24,8 +24,8 @@ struct source {
     uint64_t due_us;    /* when the next may be asked for */
     uint64_t told_us;   /* when progress was told of */
     uint64_t part_done; /* of what is being read */
-    bool seen
-        [LEGACY_KEY_COUNT]; /* there are such keys: what is not used at all contradicts nothing */
+    /* There are such keys: what is not used at all contradicts nothing. */
+    bool seen[LEGACY_KEY_COUNT];
     bool failed, stopped, wrong;
     char *why;
 };
@@ -46,6 +46,9 @@ void source_connect(struct source *source);
 
 /* So many rows or members of that were read: counts them, tells of them, and waits until more may be. */
 void source_took(struct source *source, const char *what, uint64_t n);
+
+/* How many may be asked for in one page: that many at most, and what a fifth of a second is for. */
+unsigned source_at_once(const struct source *source, unsigned most);
 
 /* Writes a fact. */
 void source_write(struct source *source, const struct fact *fact);
@@ -77,7 +80,7 @@ struct table {
     const char *name;
     struct column *columns; /* the first is its id */
     size_t n_columns;
-    unsigned page; /* rows at once */
+    unsigned page; /* rows at once, at most */
 };
 
 /*

@@ -229,14 +229,6 @@ static size_t jobs_at_once(const struct source *source)
     return most ? (size_t)most : 1;
 }
 
-static unsigned members_at_once(const struct source *source)
-{
-    uint64_t load = source->how->max_load;
-    if (!load || load / 5 >= MEMBERS_MAX)
-        return MEMBERS_MAX;
-    return load / 5 ? (unsigned)(load / 5) : 1;
-}
-
 /* The next pages of all that are not done. False: they all are. */
 static bool run_jobs(struct scan *scan, struct job *jobs, size_t n)
 {
@@ -245,7 +237,7 @@ static bool run_jobs(struct scan *scan, struct job *jobs, size_t n)
     struct job *asked[JOBS_MAX];
     size_t n_calls = 0;
     char count[16];
-    snprintf(count, sizeof count, "%u", members_at_once(scan->source));
+    snprintf(count, sizeof count, "%u", source_at_once(scan->source, MEMBERS_MAX));
     for (size_t i = 0; i < n; i++) {
         if (jobs[i].done)
             continue;
@@ -323,7 +315,7 @@ static bool is_done(const struct scan *scan, const char *run_id)
 static bool scan_step(struct scan *scan, unsigned slot)
 {
     char count[16], cursor[CURSOR_MAX];
-    snprintf(count, sizeof count, "%d", KEYS_A_STEP);
+    snprintf(count, sizeof count, "%u", source_at_once(scan->source, KEYS_A_STEP));
     const struct bytes args[] = {word("SCAN"), word(scan->cursor), word("COUNT"), word(count)};
     struct redis_call call = {.args = args, .n_args = 4, .to_slot = true, .slot = (uint16_t)slot};
     redis_run(scan->source->redis, &call, 1, wait_now_ms() + CALL_MS);

@@ -65,6 +65,14 @@ static void tell(struct source *source, const char *what)
     source->how->tell(source->how->ctx, what, source->part_done);
 }
 
+unsigned source_at_once(const struct source *source, unsigned most)
+{
+    uint64_t load = source->how->max_load;
+    if (!load || load / 5 >= most)
+        return most;
+    return load / 5 ? (unsigned)(load / 5) : 1;
+}
+
 /* No turn is saved for later: what was slow is no reason for a spike. */
 void source_took(struct source *source, const char *what, uint64_t n)
 {

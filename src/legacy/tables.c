@@ -95,7 +95,8 @@ static void put_columns(struct source *source, const struct table *table)
     }
 }
 
-static bool ask_page(struct source *source, const struct table *table, const char *after)
+static bool ask_page(struct source *source, const struct table *table, const char *after,
+                     unsigned rows)
 {
     buf_clear(&source->statement);
     buf_literal(&source->statement, "SELECT ");
@@ -103,7 +104,7 @@ static bool ask_page(struct source *source, const struct table *table, const cha
     buf_printf(&source->statement, " FROM `%s`", table->name);
     if (*after)
         buf_printf(&source->statement, " WHERE id > %s", after);
-    buf_printf(&source->statement, " ORDER BY id LIMIT %u", table->page);
+    buf_printf(&source->statement, " ORDER BY id LIMIT %u", rows);
     return ask(source);
 }
 
@@ -127,13 +128,13 @@ bool table_read(struct source *source, struct table *table, bool needed,
                 void *ctx)
 {
     char after[ID_TEXT_MAX] = "";
-    unsigned n = table->page;
+    unsigned page = source_at_once(source, table->page), n = page;
     source_connect(source);
     bool there = find_columns(source, table);
     if (!there && needed)
         source_fail(source, "there is no table %s", table->name);
     source->part_done = 0;
-    while (there && take && n == table->page && ask_page(source, table, after)) {
+    while (there && take && n == page && ask_page(source, table, after, page)) {
         for (n = 0; !source->failed && sql_row(source->sql); n++) {
             keep_id(source, table, after);
             take(source, table, ctx);

@@ -127,6 +127,7 @@ class Hmdp:
         if hint:
             self.redis("SADD", "deleted_blogs", blog)
 
-    def command(self, *more):
+    def command(self, *more, **environment):
         self.db.flush()
-        return tidings("import", "--from", "hmdp", "--source-mysql", self.db.url, "--source-redis", REDIS, "--max-load", "0", *more)
+        return tidings("import", "--from", "hmdp", "--source-mysql", self.db.url, "--source-redis", REDIS, "--max-load", "0", *more,
+                       **environment)

@@ -187,6 +187,7 @@ def test_posts_that_were_deleted_in_every_way(moved):
     drift, server = moved(old)
     assert kinds(drift) == {"row_missing": 1, "total_unread": 1, "author_unread": 1}  # counted until somebody looks
     assert kinds(drift, "left_out") == {"inbox_unknown": 1, "read_unknown": 1}
+    assert examples(drift, "total_unread") == [{"user_id": 1, "says": 5, "is": 0}]
     assert examples(drift, "row_missing") == [{"author_id": 2, "blog_id": forgotten}]
     items = server.user(1).get("/inbox")["items"]
     assert [(item["title"], item["is_deleted"]) for item in items] == [
@@ -379,6 +380,18 @@ def test_facts_are_kept_to_go_on_with(tmp_path):
     assert f"`tidings import {facts}` goes on" in done.stderr and os.stat(facts).st_mode & 0o077 == 0
     assert facts.read_text() == (tmp_path / "facts").read_text()
     assert len(of_type(export_facts(data), "post")) == 1
+
+
+def test_a_user_who_may_only_read_is_enough_and_passwords_are_told_to_nobody():
+    old = Hmdp()
+    old.publish(2)
+    old.db.run("DROP USER IF EXISTS mover@localhost; CREATE USER mover@localhost IDENTIFIED BY 'a secret'; "
+               f"GRANT SELECT ON {old.db.name}.* TO mover@localhost", "")
+    url = old.db.url.replace("root@", "mover@")
+    done = old.command("--dry-run", "--source-mysql", url, TIDINGS_SOURCE_MYSQL_PASSWORD="a secret")
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = old.command("--dry-run", "--source-mysql", url, TIDINGS_SOURCE_MYSQL_PASSWORD="another secret")
+    assert done.returncode == 3 and "the source's MySQL: 1045" in done.stderr and "secret" not in done.stderr + done.stdout
 
 
 @pytest.mark.parametrize("arguments, says", [
