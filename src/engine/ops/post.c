@@ -206,13 +206,18 @@ enum tidings_err answer_edit(struct view *view, struct reply *reply)
     return answer_whole_post(view, reply, reply->op->u.edit.post_id, &reply->answer->u.post);
 }
 
+static struct tidings_text key_of(struct view *view, struct reply *reply, uint64_t id)
+{
+    return view_text(view, reply->arena, view->rows->get_post_key(view, id));
+}
+
 /* Others that show a post do not look for its key. */
 static enum tidings_err answer_with_key(struct view *view, struct reply *reply, uint64_t id)
 {
     struct tidings_post *post = &reply->answer->u.post;
     enum tidings_err err = answer_whole_post(view, reply, id, post);
     if (!err)
-        post->key = view_text(view, reply->arena, view->rows->get_post_key(view, id));
+        post->key = key_of(view, reply, id);
     return err;
 }
 
@@ -239,6 +244,8 @@ static struct tidings_post_row post_row(struct view *view, struct reply *reply, 
         row.err = TIDINGS_DELETED;
     else
         fill_post(view, reply, id, &post, &row.post);
+    if (row.err != TIDINGS_NOT_FOUND)
+        row.post.key = key_of(view, reply, id);
     return row;
 }
 
