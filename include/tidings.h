@@ -620,7 +620,7 @@ struct tidings_post {
     struct tidings_text extra; /* empty: none */
     int64_t created_at;
     int64_t edited_at;       /* 0: never */
-    struct tidings_text key; /* of POST and POST_BY_KEY: that it was imported with; empty: none */
+    struct tidings_text key; /* of POST, _MANY and _BY_KEY: that it was imported with; empty: none */
     struct tidings_counts counts;
     bool liked; /* by the viewer */
     bool faved;
@@ -655,7 +655,7 @@ struct tidings_target_stats {
     int64_t age_ms; /* posts: the age that heat was reckoned with */
 };
 
-/* One of many posts asked about. err is OK, NOT_FOUND or DELETED; then there is nothing but the id. */
+/* One of many posts asked about. err is OK; or NOT_FOUND or DELETED: then there is nothing but the id, and the key. */
 struct tidings_post_row {
     enum tidings_err err;
     struct tidings_post post;
@@ -1300,6 +1300,11 @@ TIDINGS_API enum tidings_err tidings_cluster_status(struct tidings *engine,
 TIDINGS_API enum tidings_err tidings_cluster_look(const struct tidings_options *options,
                                                   struct tidings_cluster *status,
                                                   const char **message);
+
+/* The next users behind that id, ascending, `most` at most: everybody who has ever done anything. Options and message as above. */
+TIDINGS_API enum tidings_err tidings_cluster_users(const struct tidings_options *options,
+                                                   uint64_t after, size_t most, uint64_t *user_ids,
+                                                   size_t *n, const char **message);
 
 enum tidings_subject { TIDINGS_SUBJECT_USER, TIDINGS_SUBJECT_AUTHOR, TIDINGS_SUBJECT_POST };
 

@@ -131,7 +131,10 @@ enum tidings_err engine_cluster_init(const struct tidings_options *options,
                                      void (*said)(void *ctx, const char *line), void *ctx,
                                      const char **message);
 
-/* See tidings_cluster_look and tidings_cluster_show. */
+/* See tidings_cluster_users, tidings_cluster_look and tidings_cluster_show. */
+enum tidings_err engine_cluster_users(const struct tidings_options *options, uint64_t after,
+                                      size_t most, uint64_t *user_ids, size_t *n,
+                                      const char **message);
 enum tidings_err engine_cluster_look(const struct tidings_options *options,
                                      struct tidings_cluster *status, const char **message);
 enum tidings_err engine_cluster_show(const struct tidings_options *options,

@@ -203,6 +203,17 @@ enum tidings_err tidings_cluster_look(const struct tidings_options *options,
     return with_message(engine_cluster_look(options, status, message), message);
 }
 
+enum tidings_err tidings_cluster_users(const struct tidings_options *options, uint64_t after,
+                                       size_t most, uint64_t *user_ids, size_t *n,
+                                       const char **message)
+{
+    const char *ignored;
+    message = message ? message : &ignored;
+    if (!names_database(options, message))
+        return TIDINGS_INVALID;
+    return with_message(engine_cluster_users(options, after, most, user_ids, n, message), message);
+}
+
 enum tidings_err tidings_cluster_show(const struct tidings_options *options,
                                       enum tidings_subject subject, uint64_t id, FILE *to,
                                       const char **message)

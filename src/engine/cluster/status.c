@@ -291,3 +291,25 @@ enum tidings_err engine_cluster_look(const struct tidings_options *options,
         *status = seen;
     return err;
 }
+
+enum tidings_err engine_cluster_users(const struct tidings_options *options, uint64_t after,
+                                      size_t most, uint64_t *user_ids, size_t *n,
+                                      const char **message)
+{
+    enum tidings_err err;
+    struct buf text;
+    struct sql *sql = cluster_connect(options, &err, message);
+    if (!sql)
+        return err;
+    buf_init(&text, 1 << 10);
+    buf_printf(&text, "SELECT user_id FROM user WHERE user_id > %llu ORDER BY user_id LIMIT %llu",
+               (unsigned long long)after, (unsigned long long)most);
+    enum sql_outcome outcome = sql_send(sql, &text);
+    *n = 0;
+    while (!outcome && *n < most && sql_row(sql))
+        user_ids[(*n)++] = sql_u64(sql, 0);
+    buf_release(&text);
+    err = cluster_refused(sql, outcome, message);
+    sql_close(sql);
+    return err;
+}
