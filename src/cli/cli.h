@@ -23,6 +23,7 @@ extern const struct cli_command command_import;
 extern const struct cli_command command_move;
 extern const struct cli_command command_log;
 extern const struct cli_command command_cluster;
+extern const struct cli_command command_bridge;
 extern const struct cli_command command_bench_engine;
 extern const struct cli_command command_help;
 extern const struct cli_command command_version;

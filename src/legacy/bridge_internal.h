@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parts of the bridge. Beside a user's keys, in the same slot, stands a companion: the generation and position that they are
+ * of, and the authors of whom something is unread. What is done to a user's keys is done by a script that looks there first:
+ *
+ *   - of another generation, or none: the user's keys are not known, and are filled
+ *   - of that position or a later one: it was done before
+ *
+ * A generation begins when nothing that is there can be trusted to be in step: at the first start, with another share, when the Redis
+ * was emptied or replaced. All is then filled from Tidings, by whom it concerns first.
+ */
+#ifndef LEGACY_BRIDGE_INTERNAL_H
+#define LEGACY_BRIDGE_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "legacy/ask.h"
+#include "legacy/bridge.h"
+#include "legacy/id_set.h"
+#include "legacy/share.h"
+
+#define BRIDGE_STATE "tidings:{bridge}:state"
+#define BRIDGE_LEASE "tidings:{bridge}:lease"
+
+enum { BRIDGE_PAGE = 500, BRIDGE_FANS = 1000, BRIDGE_PASSING = 4096, BRIDGE_WANTS = 4096 };
+
+/* Where it stands: one text in one key, so that no part of it is newer than another. */
+enum bridge_phase { PHASE_WALK, PHASE_FILL, PHASE_DONE };
+struct bridge_state {
+    uint64_t generation, share, schemes;
+    uint64_t position; /* all events up to it are in the keys */
+    uint64_t saved_at; /* ms since 1970 */
+    uint64_t phase;
+    uint64_t filled_to;            /* PHASE_FILL: users up to it are filled */
+    uint64_t fan_event, fan_stage; /* the event that is being fanned out, and how far that is */
+    struct tidings_cursor fan;
+    uint64_t passing; /* servers tell of reading without keeping it */
+};
+
+struct bridge_counts {
+    uint64_t events, pushed, taken, marked, repeated, fills, lag_ms;
+};
+
+struct bridge {
+    const struct bridge_options *options;
+    struct old *old;
+    struct ask *ask;
+    struct bridge_state state;
+    uint64_t horizon; /* the newest event that is known to have happened */
+    char token[40];
+    bool holds, has_held;
+    struct walk walk;
+    struct bundle bundle, others;
+    uint64_t *about; /* the users of the bundle's calls, by call */
+    size_t n_about;
+    uint64_t wants[BRIDGE_WANTS]; /* users to be filled */
+    size_t n_wants;
+    struct bridge_counts counts;
+    char trouble[320];
+    int64_t told_ms, saved_ms, looked_ms, begun_ms;
+    uint64_t told_posts[1 << 14]; /* whose author and deletion were written in this generation */
+
+    struct tidings_watcher watcher;
+    pthread_mutex_t mutex; /* of what follows */
+    uint64_t passing[BRIDGE_PASSING];
+    size_t n_passing;
+    bool passing_heard, passing_lost;
+};
+
+/* What is to be done to a user's keys. */
+enum touch { TOUCH_PUSH, TOUCH_READ, TOUCH_UNREAD, TOUCH_GONE };
+
+/* All of these answer false if it cannot be done now; trouble says why. */
+
+/* bridge_touch.c: one user's keys, by scripts. Those that are put down are run together, and who is not known is wanted. */
+void touch_init(void);
+bool touch_put(struct bridge *bridge, uint64_t user, enum touch touch, uint64_t position,
+               const struct legacy_item *item);
+bool touch_flush(struct bridge *bridge);
+
+/* bridge_fill.c: users whose keys are made anew. */
+void fill_init(void);
+bool fill_want(struct bridge *bridge, uint64_t user);
+bool fill_wanted(struct bridge *bridge);
+/* Some of everybody, as the phase says. */
+bool fill_step(struct bridge *bridge);
+/* Users who have something of an author and may not follow: they have to be told of deletions. */
+void put_left(struct bridge *bridge, struct bundle *bundle, uint64_t author, uint64_t user);
+
+/* bridge_fan.c: what concerns all fans of an author, by batches. */
+bool fan_out(struct bridge *bridge, const struct tidings_event *event);
+
+/* bridge_state.c */
+void state_init(void);
+/* Takes the lease and learns where things stand; *anew: nowhere. */
+bool state_take(struct bridge *bridge, bool *anew);
+/* Keeps both. */
+bool state_save(struct bridge *bridge);
+void state_let_go(struct bridge *bridge);
+/* A new generation, from now on. */
+bool state_begin(struct bridge *bridge);
+
+void companion_key(uint64_t user, char key[LEGACY_KEY_MAX]);
+bool fail_tidings(struct bridge *bridge, enum tidings_err err, const char *message);
+bool fail_old(struct bridge *bridge);
+bool in_share(const struct bridge *bridge, uint64_t user);
+bool is_stopped(const struct bridge *bridge);
+void say(struct bridge *bridge, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* bridge_metrics.c */
+void metrics_write(struct bridge *bridge);
+
+#endif

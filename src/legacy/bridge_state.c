@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who keeps the keys, and how far that has come, in the Redis that has them: when it is emptied, that is gone with them. Another bridge waits until the
+ * lease is over. One that slept past its lease can do no harm to users that the next one has gone on with: their companions say so.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "legacy/bridge_internal.h"
+
+enum { LEASE_MS = 3000 };
+
+/* Events may be gone after a day: event_days is one at least. */
+#define AWAY_MS ((uint64_t)20 * 3600 * 1000)
+
+/* KEYS: state, lease. ARGV: token, ms. */
+static struct redis_script take_script = {.text =
+                                              "local holder = redis.call('GET', KEYS[2])\n"
+                                              "if holder and holder ~= ARGV[1] then return 0 end\n"
+                                              "redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])\n"
+                                              "return redis.call('GET', KEYS[1]) or ''\n"};
+
+/* ARGV: token, ms, state. */
+static struct redis_script save_script = {
+    .text = "if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end\n"
+            "redis.call('SET', KEYS[1], ARGV[3])\n"
+            "redis.call('PEXPIRE', KEYS[2], ARGV[2])\n"
+            "return 1\n"};
+
+static struct redis_script let_go_script = {
+    .text = "if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end\n"
+            "return redis.call('DEL', KEYS[2])\n"};
+
+void state_init(void)
+{
+    redis_script_init(&take_script);
+    redis_script_init(&save_script);
+    redis_script_init(&let_go_script);
+}
+
+/* ---- As text ---------------------------------------------------------------------------------- */
+
+enum { STATE_MAX = 512, STATE_NUMBERS = 13, STATE_FORM = 1 };
+
+static void list_numbers(struct bridge_state *state, uint64_t *numbers[STATE_NUMBERS])
+{
+    uint64_t *all[STATE_NUMBERS] = {
+        &state->generation,
+        &state->share,
+        &state->schemes,
+        &state->position,
+        &state->saved_at,
+        &state->phase,
+        &state->filled_to,
+        &state->fan_event,
+        &state->fan_stage,
+        &state->fan.a,
+        &state->fan.b,
+        &state->passing,
+        NULL,
+    };
+    memcpy(numbers, all, sizeof all);
+}
+
+static void print_state(struct bridge_state *state, char text[STATE_MAX])
+{
+    uint64_t *numbers[STATE_NUMBERS];
+    list_numbers(state, numbers);
+    int n = snprintf(text, STATE_MAX, "%d", STATE_FORM);
+    for (size_t i = 0; numbers[i]; i++)
+        n += snprintf(text + n, (size_t)(STATE_MAX - n), " %" PRIu64, *numbers[i]);
+}
+
+static bool parse_state(const char *text, struct bridge_state *state)
+{
+    uint64_t *numbers[STATE_NUMBERS];
+    char *end;
+    list_numbers(state, numbers);
+    if (strtoull(text, &end, 10) != STATE_FORM)
+        return false;
+    for (size_t i = 0; numbers[i]; i++) {
+        if (*end != ' ')
+            return false;
+        *numbers[i] = strtoull(end, &end, 10);
+    }
+    return !*end;
+}
+
+/* ---- Keeping it ------------------------------------------------------------------------------- */
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static const struct redisReply *run_script(struct bridge *bridge, const struct redis_script *script,
+                                           const char *state)
+{
+    struct bundle *bundle = &bridge->others;
+    bundle_clear(bundle);
+    bundle_script(bundle, script, 2);
+    bundle_text(bundle, BRIDGE_STATE);
+    bundle_text(bundle, BRIDGE_LEASE);
+    bundle_text(bundle, bridge->token);
+    bundle_u64(bundle, LEASE_MS);
+    bundle_text(bundle, state);
+    return old_run(bridge->old, bundle, false) ? bundle->calls[0].reply : NULL;
+}
+
+static bool is_in_step(const struct bridge *bridge, const struct bridge_state *state,
+                       uint64_t newest)
+{
+    return state->share == bridge->options->share && state->schemes == bridge->options->schemes &&
+           now_ms() - state->saved_at < AWAY_MS && state->position <= newest &&
+           (bridge->has_held || !state->passing);
+}
+
+static bool find_newest(struct bridge *bridge, uint64_t *position)
+{
+    struct tidings_cluster status;
+    const char *message;
+    enum tidings_err err = tidings_cluster_look(bridge->options->how, &status, &message);
+    if (err)
+        return fail_tidings(bridge, err, message);
+    *position = status.position;
+    return true;
+}
+
+bool state_take(struct bridge *bridge, bool *anew)
+{
+    struct bridge_state state = {0};
+    uint64_t newest;
+    if (!find_newest(bridge, &newest))
+        return false;
+    if (!*bridge->token) {
+        uint64_t random[2];
+        if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+            return false;
+        snprintf(bridge->token, sizeof bridge->token, "%016" PRIx64 "%016" PRIx64, random[0],
+                 random[1]);
+    }
+    const struct redisReply *reply = run_script(bridge, &take_script, "");
+    if (!reply)
+        return fail_old(bridge);
+    if (reply->type == REDIS_REPLY_INTEGER) {
+        snprintf(bridge->trouble, sizeof bridge->trouble, "another bridge is at work: waiting");
+        return false;
+    }
+    *anew = reply->type != REDIS_REPLY_STRING || !parse_state(reply->str, &state) ||
+            !is_in_step(bridge, &state, newest);
+    bridge->holds = true;
+    bridge->state = state;
+    bridge->horizon = state.position;
+    return true;
+}
+
+bool state_save(struct bridge *bridge)
+{
+    char text[STATE_MAX];
+    bridge->state.saved_at = now_ms();
+    print_state(&bridge->state, text);
+    const struct redisReply *reply = run_script(bridge, &save_script, text);
+    if (!reply)
+        return fail_old(bridge);
+    bridge->holds = reply_number(reply, 0) == 1;
+    if (!bridge->holds)
+        snprintf(bridge->trouble, sizeof bridge->trouble,
+                 "the lease is gone: the old Redis was emptied, or another bridge is at work");
+    return bridge->holds;
+}
+
+void state_let_go(struct bridge *bridge)
+{
+    if (bridge->holds && state_save(bridge))
+        run_script(bridge, &let_go_script, "");
+    bridge->holds = false;
+}
+
+/* Everything that has happened is in what is filled from now on. */
+bool state_begin(struct bridge *bridge)
+{
+    struct bridge_state state = {.generation = now_ms(),
+                                 .share = bridge->options->share,
+                                 .schemes = bridge->options->schemes,
+                                 .phase = PHASE_WALK,
+                                 .passing = bridge->state.passing};
+    if (!find_newest(bridge, &state.position))
+        return false;
+    bridge->state = state;
+    bridge->horizon = state.position;
+    bridge->walk = (struct walk){0};
+    bridge->old->replaced = false;
+    memset(bridge->told_posts, 0, sizeof bridge->told_posts);
+    return state_save(bridge);
+}

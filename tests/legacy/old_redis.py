@@ -1,0 +1,95 @@
+"""The Redis that tests/support/with-redis has started, spoken to as the old application does: by its own few lines, so that nothing of
+what is tested takes part."""
+import os
+import socket
+
+TAG_SPLIT = 16384
+
+
+class Refused(Exception):
+    pass
+
+
+class Connection:
+    def __init__(self, host, port):
+        self.socket = socket.create_connection((host, port), timeout=30)
+        self.file = self.socket.makefile("rb")
+
+    def call(self, *words):
+        words = [word if isinstance(word, bytes) else str(word).encode() for word in words]
+        self.socket.sendall(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words))
+        return self.answer()
+
+    def answer(self):
+        line = self.file.readline()
+        if not line.endswith(b"\r\n"):
+            raise ConnectionError("it went away")
+        kind, rest = line[:1], line[1:-2]
+        if kind == b"-":
+            raise Refused(rest.decode())
+        if kind == b"+":
+            return rest.decode()
+        if kind == b":":
+            return int(rest)
+        n = int(rest)
+        if kind == b"$":
+            return None if n < 0 else self.file.read(n + 2)[:-2].decode()
+        return [self.answer() for _ in range(n)]
+
+    def close(self):
+        self.file.close()
+        self.socket.close()
+
+
+class Redis:
+    def __init__(self):
+        self.nodes = [tuple(node.rsplit(":", 1)) for node in os.environ["TIDINGS_TEST_REDIS"].split(",")]
+        self.connections = {}
+
+    @property
+    def is_cluster(self):
+        return len(self.nodes) > 1
+
+    def connection(self, node):
+        if node not in self.connections:
+            self.connections[node] = Connection(node[0], int(node[1]))
+        return self.connections[node]
+
+    def call(self, *words):
+        """Wherever its key is."""
+        node = self.nodes[0]
+        for _ in range(5):
+            try:
+                return self.connection(node).call(*words)
+            except Refused as refused:
+                if not str(refused).startswith("MOVED"):
+                    raise
+                node = tuple(str(refused).split()[2].rsplit(":", 1))
+            except (ConnectionError, OSError):
+                self.connections.pop(node, None)
+        raise ConnectionError("nobody has it")
+
+    def masters(self):
+        """Replicas refuse to be written to."""
+        return [node for node in self.nodes if self.connection(node).call("ROLE")[0] == "master"]
+
+    def empty(self):
+        for node in self.masters():
+            self.connection(node).call("FLUSHALL")
+
+    def keys(self, pattern="*"):
+        return {key for node in self.masters() for key in self.connection(node).call("KEYS", pattern)}
+
+    def close(self):
+        for connection in self.connections.values():
+            connection.close()
+        self.connections.clear()
+
+
+def control(line):
+    """Has with-redis do something to a node: `kill 0`."""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(os.environ["TIDINGS_TEST_REDIS_CONTROL"])
+        client.sendall(line.encode() + b"\n")
+        answer = client.makefile().readline().strip()
+        assert answer.startswith("ok"), answer
