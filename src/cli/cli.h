@@ -24,6 +24,7 @@ extern const struct cli_command command_move;
 extern const struct cli_command command_log;
 extern const struct cli_command command_cluster;
 extern const struct cli_command command_bridge;
+extern const struct cli_command command_compare;
 extern const struct cli_command command_bench_engine;
 extern const struct cli_command command_help;
 extern const struct cli_command command_version;
