@@ -1,9 +1,12 @@
 """The Redis that tests/support/with-redis has started, spoken to as the old application does: by its own few lines, so that nothing of
 what is tested takes part."""
 import os
+import re
 import socket
+import threading
+from contextlib import contextmanager
 
-TAG_SPLIT = 16384
+END = "that is all"
 
 
 class Refused(Exception):
@@ -12,7 +15,7 @@ class Refused(Exception):
 
 class Connection:
     def __init__(self, host, port):
-        self.socket = socket.create_connection((host, port), timeout=30)
+        self.socket = socket.create_connection((host, int(port)), timeout=30)
         self.file = self.socket.makefile("rb")
 
     def call(self, *words):
@@ -52,7 +55,7 @@ class Redis:
 
     def connection(self, node):
         if node not in self.connections:
-            self.connections[node] = Connection(node[0], int(node[1]))
+            self.connections[node] = Connection(*node)
         return self.connections[node]
 
     def call(self, *words):
@@ -79,6 +82,36 @@ class Redis:
 
     def keys(self, pattern="*"):
         return {key for node in self.masters() for key in self.connection(node).call("KEYS", pattern)}
+
+    def dump(self):
+        """All keys and what is in them."""
+        ways = {"string": ("GET",), "set": ("SMEMBERS",), "hash": ("HGETALL",), "zset": ("ZRANGE", 0, -1, "WITHSCORES")}
+        found = {}
+        for key in self.keys():
+            command, *rest = ways[self.call("TYPE", key)]
+            found[key] = self.call(command, key, *rest)
+        return {key: sorted(value) if isinstance(value, list) else value for key, value in found.items()}
+
+    @contextmanager
+    def listen(self):
+        """Commands that a single Redis gets meanwhile, as lists of words."""
+        heard = []
+        connection = Connection(*self.nodes[0])
+        connection.call("MONITOR")
+
+        def take():
+            for line in connection.file:
+                words = re.findall(r'"((?:[^"\\]|\\.)*)"', line.decode())
+                if words == ["ECHO", END]:
+                    return
+                heard.append(words)
+
+        listener = threading.Thread(target=take)
+        listener.start()
+        yield heard
+        self.call("ECHO", END)
+        listener.join()
+        connection.close()
 
     def close(self):
         for connection in self.connections.values():

@@ -66,3 +66,28 @@ def test_reading_without_events_is_kept_up_too(make_servers, start_bridge, redis
     bridge.settle(servers[0])
     wait_until(agrees, "what was read is in the keys")
     assert "`read_events = 1` on all servers spares that" in bridge.log()
+
+
+def test_a_script_that_comes_late_changes_nothing(make_servers, start_bridge, redis):
+    """What was sent and not answered may be done later, and a bridge that slept may send what another has gone past: everything that was ever
+    sent to a user's keys is sent again, newest first."""
+    if redis.is_cluster:
+        return  # who listens hears of one node alone
+    servers = make_servers()
+    users = community(servers)
+    bridge = start_bridge(servers[0], "--scheme", "both")
+    bridge.settle(servers[0])
+    with redis.listen() as heard:
+        traffic = Traffic(servers, users, 4)
+        traffic.start()
+        traffic.go_on(200)
+        traffic.finish()
+        bridge.settle(servers[0])
+    bridge.stop()
+    before = redis.dump()
+    late = [words for words in heard if words[0].upper() == "EVALSHA" and words[3].startswith("tidings:bridge:{")]
+    assert len(late) > 200
+    for words in reversed(late):
+        redis.call(*words)
+    assert redis.dump() == before
+    check(Keys(redis), users)
