@@ -1,5 +1,7 @@
 """The old application's keys beside a community that goes on, whatever is killed or emptied: afterwards each is what a recount from the
 API says, for users of the share, and there is none of anybody else's."""
+import threading
+
 from bridging import Keys, SecondKeys, check
 from community import SHARE, Traffic, check_all, community
 from support.server import wait_until
@@ -90,4 +92,26 @@ def test_a_script_that_comes_late_changes_nothing(make_servers, start_bridge, re
     for words in reversed(late):
         redis.call(*words)
     assert redis.dump() == before
+    check(Keys(redis), users)
+
+
+def test_what_comes_while_keys_are_filled_is_counted_once(make_servers, start_bridge, redis):
+    """A user who is filled has posts whose events come later."""
+    servers = make_servers()
+    users = community(servers)
+    stopping = threading.Event()
+
+    def write(author):
+        while not stopping.is_set():
+            author.publish()
+
+    writers = [threading.Thread(target=write, args=[servers[i % 2].user(users[i].id)]) for i in range(4)]
+    for writer in writers:
+        writer.start()
+    bridge = start_bridge(servers[0])
+    wait_until(lambda: bridge.metrics().get("filling") == 0, "all are filled")
+    stopping.set()
+    for writer in writers:
+        writer.join()
+    bridge.settle(servers[0])
     check(Keys(redis), users)
