@@ -53,7 +53,7 @@ static int run(int argc, char **argv)
 const struct cli_command command_bridge = {
     .name = "bridge",
     .summary = "keep the old application's keys in Redis in step",
-    .usage = "--mysql URL --old-redis HOST:PORT,... [--share PERCENT] [--scheme 1|2|both]",
+    .usage = "--mysql URL --old-redis HOST:PORT --share PERCENT [--scheme 1|2|both]",
     .about =
         "Follows what happens and keeps the keys of an application that people come from in step: "
         "inboxes, what is read, counts of unread posts, deletions. So the old application can go "

@@ -98,7 +98,7 @@ static int run(int argc, char **argv)
 const struct cli_command command_compare = {
     .name = "compare",
     .summary = "ask the old keys and Tidings the same, and tell what differs",
-    .usage = "--mysql URL --old-redis HOST:PORT,... --share PERCENT [--json] [--watch SECONDS]",
+    .usage = "--mysql URL --old-redis HOST:PORT --share PERCENT [--json] [--watch N]",
     .about =
         "For the users of the share asks the keys of the old application, and Tidings, how many "
         "posts are unread, in all and of each author, which are in the inbox, and which of them "
