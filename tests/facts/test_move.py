@@ -129,6 +129,27 @@ def test_interrupted_it_goes_on(tmp_path, how):
     assert tidings("verify", *where(os.fspath(tmp_path / "cluster"))).returncode == 0
 
 
+def test_an_import_that_slept_does_nothing_twice(tmp_path):
+    """Its connection is gone, and another import goes on in its place, as far as the end; then it wakes up with a piece under way."""
+    whole = local_export(filled(tmp_path, large()))
+    path = tmp_path / "whole.ndjson"
+    path.write_text(whole)
+    place = empty(tmp_path / "cluster")
+    command = ["import", os.fspath(path), *place]
+    sleeper = subprocess.Popen([BIN, *command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=clean_environment())
+    wait_until(lambda: sql(tmp_path / "cluster", "SELECT 1 FROM import WHERE input_lines > 0"), "a piece")
+    sleeper.send_signal(signal.SIGSTOP)
+    for number in sql(tmp_path / "cluster", "SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID()"):
+        sql(tmp_path / "cluster", f"KILL {number}")
+    done = tidings(*command, timeout=300)
+    sleeper.send_signal(signal.SIGCONT)
+    told = sleeper.communicate()[1]
+    assert done.returncode == 0, done.stderr
+    assert sleeper.returncode == 3 and "another import" in told, told
+    assert tidings("export", *place).stdout == whole
+    assert tidings("verify", *place).returncode == 0
+
+
 def test_a_directory_that_was_changed_meanwhile_does_not_go_on(tmp_path, monkeypatch):
     data = filled(tmp_path, large())
     empty(tmp_path / "cluster")

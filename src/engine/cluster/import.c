@@ -259,7 +259,7 @@ static enum sql_outcome try_piece(struct cluster *cluster, struct piece *piece, 
 
 static bool may_try_again(enum sql_outcome outcome)
 {
-    return outcome == SQL_AGAIN || outcome == SQL_LOCKED || outcome == SQL_LOST;
+    return outcome == SQL_AGAIN || outcome == SQL_LOST;
 }
 
 static enum sql_outcome do_piece(struct cluster *cluster, struct piece *piece)
@@ -293,6 +293,8 @@ enum tidings_err cluster_import_piece(struct engine *engine,
     if (err)
         return err;
     enum sql_outcome outcome = do_piece(cluster, &piece);
+    if (outcome == SQL_LOCKED) /* another import that stands still has it */
+        return TIDINGS_LOCKED;
     if (outcome || piece.err)
         return outcome ? sql_err(outcome) : piece.err;
     cluster->imported_lines = mark->lines;

@@ -96,7 +96,7 @@ static enum tidings_err do_piece(struct importing *im)
     im->mark.place.step = im->step;
     enum tidings_err err = im->engine->vtable->import_piece(im->engine, run_piece, im, &im->mark);
     if (err)
-        return err;
+        return fail(im, err, err == TIDINGS_LOCKED ? "a server, or another import, uses it" : NULL);
     tell_refusals(im);
     im->done = im->mark;
     im->n = im->bytes = 0;
