@@ -184,6 +184,8 @@ static int import_from(const struct import_args *args, struct tidings_options *h
     code = open_and_import(&of_file, how);
     if (code == EXIT_FINE && !args->from.facts)
         unlink(path);
+    else if (code == EXIT_FOUND)
+        fprintf(stderr, "tidings: these are lines of %s, which is kept\n", path);
     else if (code != EXIT_FINE)
         fprintf(stderr, "tidings: the facts are in %s; `tidings import %s` goes on with them\n",
                 path, path);

@@ -394,6 +394,20 @@ def test_a_user_who_may_only_read_is_enough_and_passwords_are_told_to_nobody():
     assert done.returncode == 3 and "the source's MySQL: 1045" in done.stderr and "secret" not in done.stderr + done.stdout
 
 
+def test_what_the_import_refuses_is_a_line_of_the_facts_which_are_kept(tmp_path):
+    """A reply that is older than what it answers: only the import knows the order of times."""
+    old = Hmdp()
+    old.publish(2)
+    old.comment(3, 1, "later")
+    old.comment(1, 1, "earlier", answer=1)
+    old.db.later("UPDATE tb_blog_comments SET create_time = '2023-11-20 00:00:00' WHERE id = 1")
+    done = old.command("--data", os.fspath(tmp_path / "data"), "--temp", os.fspath(tmp_path))
+    facts = next(tmp_path.glob("tidings-facts-*"))
+    assert done.returncode == 1 and f"these are lines of {facts}" in done.stderr, done.stdout + done.stderr
+    line = int(done.stderr.split("\t")[0])
+    assert json.loads(facts.read_text().splitlines()[line - 1])["body"] == "earlier"
+
+
 @pytest.mark.parametrize("arguments, says", [
     (["x", "--from", "hmdp"], "--from takes the place of FILE"),
     (["--data", "x"], "FILE is missing"),
