@@ -27,7 +27,19 @@ struct world {
 
 enum { AUTHORS_FROM = 2000000, STRANGERS_FROM = 3000000, NEWCOMERS_FROM = 10000000 };
 
-enum work { WORK_MARKS, WORK_FOLLOWS, WORK_LIKES, WORK_ONE_POST, WORK_PUBLISH, WORK_BADGE, WORKS };
+enum work {
+    WORK_MARKS,
+    WORK_FOLLOWS,
+    WORK_LIKES,
+    WORK_ONE_POST,
+    WORK_PUBLISH,
+    WORK_BADGE,
+    /* singly alone */
+    WORK_PAGE,
+    WORK_COUNTERS,
+    WORK_FOLLOWING,
+    WORKS
+};
 
 struct step {
     uint64_t user, author, post;

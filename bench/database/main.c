@@ -9,8 +9,9 @@
 #include "bench.h"
 
 static const char *const works[WORKS] = {
-    [WORK_MARKS] = "marks",       [WORK_FOLLOWS] = "follows", [WORK_LIKES] = "likes",
-    [WORK_ONE_POST] = "one-post", [WORK_PUBLISH] = "publish", [WORK_BADGE] = "badge",
+    [WORK_MARKS] = "marks",       [WORK_FOLLOWS] = "follows",   [WORK_LIKES] = "likes",
+    [WORK_ONE_POST] = "one-post", [WORK_PUBLISH] = "publish",   [WORK_BADGE] = "badge",
+    [WORK_PAGE] = "page",         [WORK_COUNTERS] = "counters", [WORK_FOLLOWING] = "following",
 };
 
 double bench_now(void)

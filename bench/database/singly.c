@@ -24,7 +24,7 @@ struct worker {
 
 typedef unsigned long long number;
 
-/* What it asks, and what it writes then. */
+/* What it asks, and what it writes then; a read is one statement. */
 struct script {
     void (*ask)(const struct step *step, char *text);
     void (*write)(const struct step *step, char *text);
@@ -134,11 +134,47 @@ static void write_one_post(const struct step *step, char *text)
         (number)step->post);
 }
 
+/* ---- Reads ---------------------------------------------------------------------------------- */
+
+/* All posts of those followed, less what was read. */
+static void read_badge(const struct step *step, char *text)
+{
+    put(text,
+        "SELECT (SELECT SUM(a.posts-a.deleted) FROM following f JOIN author a ON "
+        "a.author_id=f.to_user_id WHERE f.from_user_id=%llu)-(SELECT COUNT(*) FROM history WHERE "
+        "user_id=%llu)",
+        (number)step->user, (number)step->user);
+}
+
+static void read_page(const struct step *step, char *text)
+{
+    put(text,
+        "SELECT p.post_id,p.author_id,p.title,p.excerpt FROM following f JOIN post p ON "
+        "p.author_id=f.to_user_id WHERE f.from_user_id=%llu ORDER BY p.post_id DESC LIMIT 10",
+        (number)step->user);
+}
+
+static void read_counters(const struct step *step, char *text)
+{
+    put(text,
+        "SELECT u.following,u.liked_posts,u.faved_posts,c.followers,c.posts FROM user u LEFT JOIN "
+        "user_counter c ON c.user_id=u.user_id WHERE u.user_id=%llu",
+        (number)step->user);
+}
+
+static void read_following(const struct step *step, char *text)
+{
+    put(text,
+        "SELECT to_user_id,rank_id FROM following WHERE from_user_id=%llu ORDER BY rank_id "
+        "DESC,to_user_id DESC LIMIT 20",
+        (number)step->user);
+}
+
 static const struct script scripts[WORKS] = {
-    [WORK_MARKS] = {ask_mark, write_mark},
-    [WORK_FOLLOWS] = {ask_follow, write_follow},
-    [WORK_LIKES] = {ask_like, write_like},
-    [WORK_ONE_POST] = {NULL, write_one_post},
+    [WORK_MARKS] = {ask_mark, write_mark},   [WORK_FOLLOWS] = {ask_follow, write_follow},
+    [WORK_LIKES] = {ask_like, write_like},   [WORK_ONE_POST] = {NULL, write_one_post},
+    [WORK_BADGE] = {NULL, read_badge},       [WORK_PAGE] = {NULL, read_page},
+    [WORK_COUNTERS] = {NULL, read_counters}, [WORK_FOLLOWING] = {NULL, read_following},
 };
 
 /* ---- Connections ---------------------------------------------------------------------------- */

@@ -182,7 +182,7 @@ static bool open_fan(struct fan *fan, const struct target *target, uint64_t user
     struct buf out;
     struct step step = {.verb = VERB_STREAM, .user = user};
     buf_init(&out, REQUEST_MAX);
-    fan->fd = target_connect(target);
+    fan->fd = target_connect(target, target->n_ports - 1);
     bool ok = fan->fd >= 0 && target->protocol->build(target, &step, &out) && !out.failed &&
               write_all(fan->fd, out.data, out.len) && !fcntl(fan->fd, F_SETFL, O_NONBLOCK);
     buf_release(&out);

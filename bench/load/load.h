@@ -52,11 +52,12 @@ struct step {
     uint64_t user, author, post;
     uint64_t fan_from, fan_to; /* PUBLISH where it is done in parts: positions among the fans */
     uint64_t serial;           /* different for every step of a run */
+    unsigned stage;            /* 0, or how many times its replies have led to more */
 };
 
 /* ---- The world ------------------------------------------------------------------------------ */
 
-enum { CURSOR_BYTES = 256 };
+enum { CURSOR_BYTES = 256, PORTS_MAX = 16 };
 
 struct item {
     uint64_t user, post;
@@ -107,18 +108,33 @@ struct target {
     const char *path;    /* PATH */
     const char *scripts; /* the directory of the Lua scripts */
     char host[64];
-    uint16_t port;
+    uint16_t ports[PORTS_MAX];
+    unsigned n_ports;
+};
+
+/* What is sent for a step, by the port that it goes to, and how many replies come back. */
+struct parts {
+    struct buf to[PORTS_MAX];
+    unsigned replies[PORTS_MAX];
 };
 
 struct protocol {
     const char *name;
     bool needs_tokens;
+    /* A step may go to several ports at a time, so a connection is one to each of them. Otherwise connections are
+     * spread over the ports. */
+    bool is_split;
     /* Once, before the first connection. */
     bool (*prepare)(const struct target *target);
     /* Once a connection, blocking; NULL if nothing is said first. */
     bool (*greet)(int fd);
     /* False: it has no such request. */
     bool (*build)(const struct target *target, const struct step *step, struct buf *out);
+    /* The same where is_split, in the place of build. */
+    bool (*build_parts)(const struct target *target, const struct step *step, struct parts *parts);
+    /* All replies have come, the last of which is this one; true if more is to be sent for the step. NULL: never. */
+    bool (*more)(const struct target *target, const struct step *step, const struct reply *reply,
+                 struct parts *parts);
     /* How many bytes the first reply has; 0 if it is not whole yet, -1 if it is none. */
     ssize_t (*parse)(const char *bytes, size_t n, struct reply *reply);
     /* Takes what LOOK and GATHER were asked for. */
@@ -127,10 +143,13 @@ struct protocol {
     uint64_t (*number)(const struct reply *reply);
 };
 
-extern const struct protocol protocol_http, protocol_redis, protocol_mysql;
+extern const struct protocol protocol_http, protocol_redis, protocol_redis_cluster, protocol_mysql;
 
-/* A connected blocking socket without delay, greeted; -1 with a message. */
-int target_connect(const struct target *target);
+/* A connected blocking socket without delay, greeted, to the port of that number, counted around; -1 with a message. */
+int target_connect(const struct target *target, unsigned number);
+void parts_init(struct parts *parts);
+void parts_clear(struct parts *parts);
+void parts_release(struct parts *parts);
 /* Sends a step and waits for its reply, whose bytes are in `in`. */
 bool target_ask(const struct target *target, int fd, const struct step *step, struct buf *in,
                 struct reply *reply);
@@ -165,8 +184,9 @@ struct plan {
     double seconds, warm_up;
     double rate; /* requests a second at fixed times; 0: each connection as fast as answered */
     unsigned weights[VERB_COUNT];
-    int pid;      /* of the server, whose CPU time is measured, too; 0 is none */
-    size_t items; /* to gather for marking; 0 is as many as there are */
+    int pid;        /* of the server, whose CPU time is measured, too; 0 is none */
+    size_t items;   /* to gather for marking; 0 is as many as there are */
+    bool announces; /* a line when the time measured begins, and when it ends */
 };
 
 struct result {

@@ -11,12 +11,16 @@
 enum { EXIT_BAD_USAGE = 2, EXIT_FAILED = 3 };
 
 static const char help[] =
-    "usage: tidings-load [--protocol http|redis|mysql] --port N [OPTIONS]\n\n"
+    "usage: tidings-load [--protocol http|redis|redis-cluster|mysql] --port N[,N...] [OPTIONS]\n\n"
     "Makes traffic, measures it, prints one JSON object. The server must hold a world as\n"
     "`tidings bench-engine` makes it, or one filled the same way; tokens are signed with\n"
     "TIDINGS_JWT_SECRET.\n\n"
     "  --host ADDRESS     where it listens (127.0.0.1)\n"
-    "  --port N           \n"
+    "  --port N[,N...]    several servers, over which connections are spread: with --publish-to "
+    "and\n"
+    "                     --streams the first one is told and the last one asked; or the masters "
+    "of\n"
+    "                     a Redis Cluster\n"
     "  --users N          users in the world (1000)\n"
     "  --followed N       authors each of them follows (100)\n"
     "  --connections N    (64)\n"
@@ -27,6 +31,7 @@ static const char help[] =
     "  --mix LIST         weights of requests: badge=60,first=30,mark=8 ... (badge=1)\n"
     "  --items N          items to gather for marking (100 a user)\n"
     "  --pid N            the server's process, to measure its CPU time, too\n"
+    "  --announce         a line `begin` and a line `end` around the time measured\n"
     "  --path PATH        for --mix path=1: a path asked for without a token (/healthz)\n"
     "  --scripts DIR      the Lua scripts for Redis (bench/redis)\n"
     "  --seed N           of the choices (1)\n"
@@ -88,11 +93,23 @@ struct options {
     struct target target;
 };
 
+static bool parse_ports(char *text, struct target *target)
+{
+    char *rest;
+    for (char *part = strtok_r(text, ",", &rest); part; part = strtok_r(NULL, ",", &rest)) {
+        unsigned long port = strtoul(part, NULL, 10);
+        if (!port || port > 65535 || target->n_ports == PORTS_MAX)
+            return false;
+        target->ports[target->n_ports++] = (uint16_t)port;
+    }
+    return target->n_ports;
+}
+
 static bool take_option(struct options *o, int flag, char *value)
 {
     static const struct protocol *const protocols[] = {&protocol_http, &protocol_redis,
-                                                       &protocol_mysql};
-    uint64_t number = strtoull(value, NULL, 10);
+                                                       &protocol_redis_cluster, &protocol_mysql};
+    uint64_t number = value ? strtoull(value, NULL, 10) : 0;
     switch (flag) {
     case 'P':
         o->target.protocol = NULL;
@@ -104,8 +121,7 @@ static bool take_option(struct options *o, int flag, char *value)
         return (size_t)snprintf(o->target.host, sizeof o->target.host, "%s", value) <
                sizeof o->target.host;
     case 'p':
-        o->target.port = (uint16_t)number;
-        return number && number < 65536;
+        return parse_ports(value, &o->target);
     case 'c':
         o->plan.connections = (unsigned)number;
         return number && number <= 20000;
@@ -126,6 +142,8 @@ static bool take_option(struct options *o, int flag, char *value)
         return o->plan.rate >= 0;
     case 'm':
         return parse_mix(value, o->plan.weights);
+    case 'o':
+        return o->plan.announces = true;
     case 'I':
         o->plan.pid = (int)(number % 0x7fffffff);
         return true;
@@ -190,6 +208,7 @@ static const struct option flags[] = {
     {"last-fan", required_argument, NULL, 'L'},
     {"times", required_argument, NULL, 't'},
     {"pid", required_argument, NULL, 'I'},
+    {"announce", no_argument, NULL, 'o'},
     {"streams", required_argument, NULL, 'n'},
     {"in-flight", required_argument, NULL, 'F'},
     {"publishers", required_argument, NULL, 'b'},
@@ -253,8 +272,8 @@ int main(int argc, char **argv)
     };
     bool ok = true;
     for (int flag; ok && (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;)
-        ok = optarg && take_option(&o, flag, optarg);
-    ok = ok && o.target.port && optind == argc && (!o.publish_to || (o.author && o.last_fan)) &&
+        ok = flag != '?' && take_option(&o, flag, optarg);
+    ok = ok && o.target.n_ports && optind == argc && (!o.publish_to || (o.author && o.last_fan)) &&
          (!o.live.streams || (o.author <= o.followed && o.target.protocol == &protocol_http));
     if (!ok) {
         fputs(help, stderr);

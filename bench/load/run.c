@@ -10,6 +10,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -22,14 +23,22 @@ enum { TICK_NS = 100000, READ_BYTES = 262144, IN_MAX = 1 << 24, DRAIN_MS = 5000,
 
 enum phase { LEARNING, WARMING, MEASURING, DRAINING };
 
-struct conn {
+struct wire {
     uv_tcp_t tcp;
+    struct conn *conn;
+    struct buf in;
+    unsigned awaited; /* replies */
+};
+
+/* One wire, or where the protocol is split one to each port. */
+struct conn {
+    struct wire wires[PORTS_MAX];
     struct load *load;
     struct conn *next_idle;
-    struct buf in;
+    unsigned awaited;       /* replies on all wires */
+    int status;             /* the worst of them */
     struct step step, undo; /* undo.verb is VERB_COUNT if there is nothing to undo */
     uint64_t due;
-    bool is_busy;
 };
 
 struct load {
@@ -48,7 +57,8 @@ struct load {
     uv_poll_t ticker;
     int ticker_fd;
     uv_timer_t limit;
-    struct buf out;
+    unsigned n_wires; /* of a connection */
+    struct parts out;
     struct rusage usage;
     bool failed;
     char input[READ_BYTES];
@@ -106,24 +116,51 @@ static bool pick_step(struct load *load, struct conn *conn)
 
 static void put_idle(struct load *load, struct conn *conn)
 {
-    conn->is_busy = false;
     conn->next_idle = load->idle;
     load->idle = conn;
     load->n_idle++;
 }
 
+static void send_parts(struct load *load, struct conn *conn)
+{
+    for (unsigned i = 0; i < load->n_wires; i++) {
+        struct buf *out = &load->out.to[i];
+        uv_buf_t bytes = uv_buf_init(out->data, (unsigned)out->len);
+        if (!out->len)
+            continue;
+        conn->wires[i].awaited = load->out.replies[i];
+        conn->awaited += load->out.replies[i];
+        if (out->failed ||
+            uv_try_write((uv_stream_t *)&conn->wires[i].tcp, &bytes, 1) != (int)out->len)
+            fail(load, "a request could not be sent");
+    }
+}
+
 static void send_step(struct load *load, struct conn *conn, uint64_t due)
 {
-    buf_clear(&load->out);
-    if (!load->target->protocol->build(load->target, &conn->step, &load->out)) {
+    const struct protocol *protocol = load->target->protocol;
+    parts_clear(&load->out);
+    load->out.replies[0] = !protocol->is_split;
+    if (protocol->is_split ? !protocol->build_parts(load->target, &conn->step, &load->out)
+                           : !protocol->build(load->target, &conn->step, &load->out.to[0])) {
         fail(load, "this protocol has no such request");
         return;
     }
-    uv_buf_t bytes = uv_buf_init(load->out.data, (unsigned)load->out.len);
     conn->due = due;
-    conn->is_busy = true;
-    if (uv_try_write((uv_stream_t *)&conn->tcp, &bytes, 1) != (int)load->out.len)
-        fail(load, "a request could not be sent");
+    conn->status = 0;
+    send_parts(load, conn);
+}
+
+/* True if the step is not over. */
+static bool send_more(struct load *load, struct conn *conn, const struct reply *reply)
+{
+    const struct protocol *protocol = load->target->protocol;
+    parts_clear(&load->out);
+    if (!protocol->more || !protocol->more(load->target, &conn->step, reply, &load->out))
+        return false;
+    conn->step.stage++;
+    send_parts(load, conn);
+    return true;
 }
 
 /* For a connection that is nowhere in a list. */
@@ -212,38 +249,80 @@ static void answered(struct load *load, struct conn *conn, const struct reply *r
 
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 {
-    struct conn *conn = handle->data;
+    struct wire *wire = handle->data;
     (void)suggested;
-    *buf = uv_buf_init(conn->load->input, READ_BYTES);
+    *buf = uv_buf_init(wire->conn->load->input, READ_BYTES);
+}
+
+static void take_reply(struct wire *wire, const struct reply *reply)
+{
+    struct conn *conn = wire->conn;
+    wire->awaited--;
+    conn->awaited--;
+    conn->status = reply->status > conn->status ? reply->status : conn->status;
+}
+
+/* All replies have come; this is the last of them, on this wire. */
+static void finish(struct wire *wire, struct reply *reply)
+{
+    struct conn *conn = wire->conn;
+    struct load *load = conn->load;
+    reply->status = conn->status;
+    if (reply->status >= 300 || !send_more(load, conn, reply))
+        answered(load, conn, reply);
+    buf_clear(&wire->in);
+}
+
+/* Takes the replies that are whole; false if these are none. What is left of them begins at *used. */
+static bool take_replies(struct wire *wire, const char *bytes, size_t len, size_t *used,
+                         struct reply *reply)
+{
+    const struct protocol *protocol = wire->conn->load->target->protocol;
+    ssize_t whole = 1;
+    while (wire->awaited && *used < len && whole > 0) {
+        whole = protocol->parse(bytes + *used, len - *used, reply);
+        if (whole > 0)
+            take_reply(wire, reply);
+        *used += whole > 0 ? (size_t)whole : 0;
+    }
+    return whole >= 0 && (wire->awaited || *used == len);
+}
+
+/* Keeps what is not whole yet. */
+static void keep_rest(struct wire *wire, const char *bytes, size_t len, size_t used)
+{
+    if (bytes != wire->in.data) {
+        buf_append(&wire->in, bytes + used, len - used);
+    } else {
+        memmove(wire->in.data, wire->in.data + used, len - used);
+        wire->in.len = len - used;
+    }
 }
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
-    struct conn *conn = stream->data;
-    struct load *load = conn->load;
-    struct reply reply;
+    struct wire *wire = stream->data;
+    struct load *load = wire->conn->load;
+    struct reply reply = {0};
     if (n == 0)
         return;
-    if (n < 0 || !conn->is_busy) {
+    if (n < 0 || !wire->awaited) {
         fail(load, n < 0 ? "a connection was closed" : "an answer to nothing");
         return;
     }
     const char *bytes = buf->base;
-    size_t len = (size_t)n;
-    if (conn->in.len) {
-        buf_append(&conn->in, bytes, len);
-        bytes = conn->in.data;
-        len = conn->in.len;
+    size_t len = (size_t)n, used = 0;
+    if (wire->in.len) {
+        buf_append(&wire->in, bytes, len);
+        bytes = wire->in.data;
+        len = wire->in.len;
     }
-    ssize_t whole = load->target->protocol->parse(bytes, len, &reply);
-    if (whole == 0 && bytes == buf->base)
-        buf_append(&conn->in, bytes, len);
-    if (whole < 0 || conn->in.failed || (whole > 0 && (size_t)whole != len)) {
+    if (wire->in.failed || !take_replies(wire, bytes, len, &used, &reply))
         fail(load, "an answer that is none");
-    } else if (whole > 0) {
-        answered(load, conn, &reply);
-        buf_clear(&conn->in);
-    }
+    else if (!wire->conn->awaited)
+        finish(wire, &reply);
+    else
+        keep_rest(wire, bytes, len, used);
 }
 
 /* ---- Phases --------------------------------------------------------------------------------- */
@@ -322,6 +401,14 @@ static bool learn_more(struct load *load)
     return false;
 }
 
+static void announce(const struct load *load, const char *what)
+{
+    if (load->plan->announces) {
+        puts(what);
+        fflush(stdout);
+    }
+}
+
 static void next_phase(struct load *load)
 {
     if (load->phase == LEARNING && learn_more(load)) {
@@ -333,11 +420,13 @@ static void next_phase(struct load *load)
         start_sending(load);
     } else if (load->phase == WARMING) {
         getrusage(RUSAGE_SELF, &load->usage);
+        announce(load, "begin");
         load->result->server_seconds = -cpu_seconds(load->plan->pid);
         enter(load, MEASURING, load->plan->seconds);
     } else if (load->phase == MEASURING) {
         uint64_t begun = load->begun;
         stop_clock(load);
+        announce(load, "end");
         enter(load, DRAINING, DRAIN_MS / 1e3);
         load->begun = begun;
         if (load->n_idle == load->plan->connections)
@@ -349,18 +438,29 @@ static void next_phase(struct load *load)
 
 /* ---- Setting up ----------------------------------------------------------------------------- */
 
-static bool open_conn(struct load *load, struct conn *conn)
+static bool open_wire(struct load *load, struct wire *wire, unsigned port)
 {
-    int fd = target_connect(load->target);
+    int fd = target_connect(load->target, port);
+    wire->tcp.data = wire;
+    buf_init(&wire->in, IN_MAX);
+    uv_tcp_init(&load->loop, &wire->tcp);
+    return fd >= 0 && !uv_tcp_open(&wire->tcp, fd) &&
+           !uv_read_start((uv_stream_t *)&wire->tcp, on_alloc, on_read);
+}
+
+static bool open_conn(struct load *load, unsigned number)
+{
+    struct conn *conn = &load->conns[number];
     conn->load = load;
     conn->undo.verb = VERB_COUNT;
-    conn->tcp.data = conn;
-    buf_init(&conn->in, IN_MAX);
-    uv_tcp_init(&load->loop, &conn->tcp);
-    if (fd < 0 || uv_tcp_open(&conn->tcp, fd))
-        return false;
-    put_idle(load, conn);
-    return uv_read_start((uv_stream_t *)&conn->tcp, on_alloc, on_read) == 0;
+    bool ok = true;
+    for (unsigned i = 0; ok && i < load->n_wires; i++) {
+        conn->wires[i].conn = conn;
+        ok = open_wire(load, &conn->wires[i], load->n_wires > 1 ? i : number);
+    }
+    if (ok)
+        put_idle(load, conn);
+    return ok;
 }
 
 static bool start_ticker(struct load *load)
@@ -387,8 +487,9 @@ static void close_all(struct load *load)
     uv_run(&load->loop, UV_RUN_DEFAULT);
     uv_loop_close(&load->loop);
     for (unsigned i = 0; i < load->plan->connections; i++)
-        buf_release(&load->conns[i].in);
-    buf_release(&load->out);
+        for (unsigned wire = 0; wire < load->n_wires; wire++)
+            buf_release(&load->conns[i].wires[wire].in);
+    parts_release(&load->out);
     if (load->ticker_fd > 0)
         close(load->ticker_fd);
     free(load->conns);
@@ -416,13 +517,14 @@ bool run_load(const struct target *target, const struct plan *plan, struct resul
     load->plan = plan;
     load->result = result;
     load->conns = conns;
-    buf_init(&load->out, 1 << 20);
+    load->n_wires = target->protocol->is_split ? target->n_ports : 1;
+    parts_init(&load->out);
     uv_loop_init(&load->loop);
     uv_timer_init(&load->loop, &load->limit);
     load->limit.data = load;
     bool ok = true;
     for (unsigned i = 0; ok && i < plan->connections; i++)
-        ok = open_conn(load, &conns[i]);
+        ok = open_conn(load, i);
     for (int verb = 0; verb < VERB_COUNT; verb++)
         load->weight_sum += plan->weights[verb];
     if (ok && (plan->rate == 0 || start_ticker(load))) {

@@ -256,7 +256,7 @@ static bool open_publishers(struct live *live)
         struct publisher *publisher = &live->publishers[i];
         struct epoll_event event = {.events = EPOLLIN, .data.u64 = live->fans.n + i};
         buf_init(&publisher->in, IN_MAX);
-        publisher->fd = target_connect(live->target);
+        publisher->fd = target_connect(live->target, 0);
         if (publisher->fd < 0 || epoll_ctl(live->epoll_fd, EPOLL_CTL_ADD, publisher->fd, &event))
             return false;
     }

@@ -7,7 +7,7 @@
 
 #include "load.h"
 
-enum { READ_BYTES = 65536 };
+enum { READ_BYTES = 65536, PART_MAX = 1 << 24 };
 
 bool write_all(int fd, const char *bytes, size_t n)
 {
@@ -21,9 +21,31 @@ bool write_all(int fd, const char *bytes, size_t n)
     return true;
 }
 
-int target_connect(const struct target *target)
+void parts_init(struct parts *parts)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(target->port)};
+    *parts = (struct parts){0};
+    for (unsigned i = 0; i < PORTS_MAX; i++)
+        buf_init(&parts->to[i], PART_MAX);
+}
+
+void parts_clear(struct parts *parts)
+{
+    for (unsigned i = 0; i < PORTS_MAX; i++) {
+        buf_clear(&parts->to[i]);
+        parts->replies[i] = 0;
+    }
+}
+
+void parts_release(struct parts *parts)
+{
+    for (unsigned i = 0; i < PORTS_MAX; i++)
+        buf_release(&parts->to[i]);
+}
+
+int target_connect(const struct target *target, unsigned number)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons(target->ports[number % target->n_ports])};
     int on = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     inet_pton(AF_INET, target->host, &address.sin_addr);
     if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address)) {
