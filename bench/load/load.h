@@ -184,9 +184,10 @@ struct plan {
     double seconds, warm_up;
     double rate; /* requests a second at fixed times; 0: each connection as fast as answered */
     unsigned weights[VERB_COUNT];
-    int pid;        /* of the server, whose CPU time is measured, too; 0 is none */
-    size_t items;   /* to gather for marking; 0 is as many as there are */
-    bool announces; /* a line when the time measured begins, and when it ends */
+    int pid;      /* of the server, whose CPU time is measured, too; 0 is none */
+    size_t items; /* to gather for marking; 0 is as many as there are */
+    bool
+        announces; /* a line when the time measured begins, and when it ends; waits for one in answer */
 };
 
 struct result {

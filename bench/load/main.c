@@ -31,7 +31,9 @@ static const char help[] =
     "  --mix LIST         weights of requests: badge=60,first=30,mark=8 ... (badge=1)\n"
     "  --items N          items to gather for marking (100 a user)\n"
     "  --pid N            the server's process, to measure its CPU time, too\n"
-    "  --announce         a line `begin` and a line `end` around the time measured\n"
+    "  --announce         a line `begin` and a line `end` around the time measured, and waits for "
+    "a\n"
+    "                     line in answer to each\n"
     "  --path PATH        for --mix path=1: a path asked for without a token (/healthz)\n"
     "  --scripts DIR      the Lua scripts for Redis (bench/redis)\n"
     "  --seed N           of the choices (1)\n"
@@ -109,7 +111,7 @@ static bool take_option(struct options *o, int flag, char *value)
 {
     static const struct protocol *const protocols[] = {&protocol_http, &protocol_redis,
                                                        &protocol_redis_cluster, &protocol_mysql};
-    uint64_t number = value ? strtoull(value, NULL, 10) : 0;
+    uint64_t number = strtoull(value, NULL, 10);
     switch (flag) {
     case 'P':
         o->target.protocol = NULL;
@@ -270,9 +272,10 @@ int main(int argc, char **argv)
                    .scripts = "bench/redis",
                    .host = "127.0.0.1"},
     };
+    char none[] = "";
     bool ok = true;
     for (int flag; ok && (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;)
-        ok = flag != '?' && take_option(&o, flag, optarg);
+        ok = flag != '?' && take_option(&o, flag, optarg ? optarg : none);
     ok = ok && o.target.n_ports && optind == argc && (!o.publish_to || (o.author && o.last_fan)) &&
          (!o.live.streams || (o.author <= o.followed && o.target.protocol == &protocol_http));
     if (!ok) {

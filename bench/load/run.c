@@ -401,12 +401,15 @@ static bool learn_more(struct load *load)
     return false;
 }
 
+/* Whoever reads it may look at others meanwhile; a line says that this is done. */
 static void announce(const struct load *load, const char *what)
 {
-    if (load->plan->announces) {
-        puts(what);
-        fflush(stdout);
-    }
+    if (!load->plan->announces)
+        return;
+    puts(what);
+    fflush(stdout);
+    for (int c = 0; c != '\n' && c != EOF;)
+        c = getchar();
 }
 
 static void next_phase(struct load *load)

@@ -16,11 +16,11 @@ def holds(result):
     return result["latency_us"]["all"]["p99"] < LIMIT_US and result["overdue"] == 0
 
 
-def highest(service, sizes, rate):
+def highest(holds_at, rate, quick):
     """Doubles or halves until one rate holds and its double does not, then halves the gap."""
     def try_rate(rate):
         """A rate that is missed gets one more try: somebody else may have been at work."""
-        return any(holds(at_rate(service, sizes, rate)) for _ in range(1 if sizes.quick else 2))
+        return any(holds_at(rate) for _ in range(1 if quick else 2))
 
     low = rate
     if try_rate(low):
@@ -31,7 +31,7 @@ def highest(service, sizes, rate):
         while low > 100 and not try_rate(low):
             low /= 2
     high = low * 2
-    for _ in range(1 if sizes.quick else 3):
+    for _ in range(1 if quick else 3):
         middle = (low + high) / 2
         low, high = (middle, high) if try_rate(middle) else (low, middle)
     return low
@@ -53,7 +53,9 @@ def run(world, record, sizes):
                 record.add_load("mixed", f"{case}, {fixed}/s", service.name, result)
         for _ in range(1 if sizes.quick else 2):
             for service in (world.tidings, world.redis):
-                found = highest(prepare(service, durable), sizes, 4000 if service is world.redis else 8000)
+                prepare(service, durable)
+                found = highest(lambda rate, who=service: holds(at_rate(who, sizes, rate)),
+                                4000 if service is world.redis else 8000, sizes.quick)
                 record.add("mixed", f"{case}, highest", service.name, "per_second", found)
         if sizes.quick:
             break

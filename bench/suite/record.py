@@ -57,6 +57,10 @@ class Record:
         return [s["value"] for s in self.samples if (s["measurement"], s["case"], s["who"], s["metric"]) ==
                 (measurement, str(case), who, metric)]
 
+    def cases(self, measurement, who=None):
+        return list(dict.fromkeys(s["case"] for s in self.samples
+                                  if s["measurement"] == measurement and who in (None, s["who"])))
+
     def median(self, measurement, case, who, metric):
         values = self.values(measurement, case, who, metric)
         return statistics.median(values) if values else None

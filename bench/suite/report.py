@@ -9,7 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from . import svg
+from . import markers, svg
 from .services import ROOT, MariaDB, Redis, Tidings, run
 
 
@@ -30,7 +30,7 @@ def about(sizes):
         "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "commit": run("git", "-C", ROOT, "rev-parse", "--short", "HEAD").strip() + (" and changes" if dirty else ""),
         "machine": f"{os.cpu_count()} x {cpu.group(1) if cpu else '?'}, {memory / 2 ** 20:.0f} GiB, Linux {platform.release()}",
-        "versions": {"redis": version("redis-server", "--version"), "mariadb": version("mariadbd", "--version"),
+        "versions": {"redis": version("redis-cli", "--version"), "mariadb": version("mariadbd", "--version"),
                      "lmdb": version("dpkg-query", "-W", "-f", "${Version}", "liblmdb0"),
                      "libuv": version("dpkg-query", "-W", "-f", "${Version}", "libuv1"),
                      "gcc": version("gcc", "-dumpfullversion")},
@@ -77,7 +77,7 @@ class Tables:
         return spread(self.ratios(measurement, case, metric, over, under))
 
     def cases(self, measurement):
-        return list(dict.fromkeys(s["case"] for s in self.record.samples if s["measurement"] == measurement))
+        return self.record.cases(measurement)
 
     def aim(self, text, least, *ratio):
         ratios = self.ratios(*ratio)
@@ -89,8 +89,7 @@ class Tables:
         rows = [row for row in rows if any(cell not in ("–", "") for cell in row[1:])]
         if not rows:
             return
-        self.out += ["", f"## {title}", "", "| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-        self.out += ["| " + " | ".join(row) + " |" for row in rows]
+        self.out += ["", f"## {title}", "", markers.table(head, rows)]
 
     def notes(self, measurement):
         for note in self.record.notes:
@@ -242,6 +241,12 @@ def plots(directory, record, t):
         (directory / name).write_text(text)
 
 
+def put_samples(path, facts, record):
+    path.write_text(json.dumps(
+        {"about": facts, "parts": record.parts, "notes": record.notes, "samples": record.samples}, indent=None,
+        separators=(",", ":"), ensure_ascii=False).replace('},{"part"', '},\n{"part"') + "\n")
+
+
 def write(directory, facts, record):
     directory.mkdir(parents=True, exist_ok=True)
     t = Tables(record)
@@ -259,7 +264,5 @@ def write(directory, facts, record):
     t.table("Settings, where they are not the standard", ["", "flags"],
             [[name, f"`{flags}`"] for name, flags in facts["settings"].items()])
     (directory / "results.md").write_text("\n".join(head + t.out) + "\n")
-    (directory / "results.json").write_text(json.dumps(
-        {"about": facts, "parts": record.parts, "notes": record.notes, "samples": record.samples}, indent=None,
-        separators=(",", ":"), ensure_ascii=False).replace('},{"part"', '},\n{"part"') + "\n")
+    put_samples(directory / "results.json", facts, record)
     plots(directory, record, t)

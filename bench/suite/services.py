@@ -156,29 +156,31 @@ class Tidings(Service):
         return run(self.binary, "token", "--user", user, "--role", role).strip()
 
 
-class Redis(Service):
-    name, protocol = "redis", "redis"
-    # The file begins when everything is filled in, and is not rewritten while it is measured.
-    FLAGS = ["--save", "", "--appendonly", "no", "--auto-aof-rewrite-percentage", "0"]
+class Talks:
+    """Redis' protocol, on one connection."""
 
-    def start(self):
-        self.port = free_port()
-        self.spawn("redis-server", "--port", self.port, "--bind", "127.0.0.1", "--dir", self.directory, *self.FLAGS)
-        wait_until(lambda: self.alive() and can_connect(self.port), "redis listens")
-        self.socket = socket.create_connection(("127.0.0.1", self.port))
+    def connect(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port))
         self.file = self.socket.makefile("rb")
-        return self
 
-    def stop(self, hard=True):
-        if self.process:
-            self.file.close()
-            self.socket.close()
-        super().stop(hard)
+    def disconnect(self):
+        self.file.close()
+        self.socket.close()
+
+    @staticmethod
+    def packed(words):
+        parts = [str(word).encode() for word in words]
+        return b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(p), p) for p in parts)
 
     def ask(self, *words):
-        parts = [str(word).encode() for word in words]
-        self.socket.sendall(b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(p), p) for p in parts))
+        self.socket.sendall(self.packed(words))
         return self.reply()
+
+    def ask_many(self, commands):
+        """Some hundred commands at once; the replies are nobody's."""
+        self.socket.sendall(b"".join(map(self.packed, commands)))
+        for _ in commands:
+            self.reply()
 
     def reply(self):
         line = self.file.readline().rstrip()
@@ -196,6 +198,24 @@ class Redis(Service):
 
     def info(self, field):
         return int(re.search(rf"^{field}:(\d+)", self.ask("INFO"), re.M).group(1))
+
+
+class Redis(Service, Talks):
+    name, protocol = "redis", "redis"
+    # The file begins when everything is filled in, and is not rewritten while it is measured.
+    FLAGS = ["--save", "", "--appendonly", "no", "--auto-aof-rewrite-percentage", "0"]
+
+    def start(self):
+        self.port = free_port()
+        self.spawn("redis-server", "--port", self.port, "--bind", "127.0.0.1", "--dir", self.directory, *self.FLAGS)
+        wait_until(lambda: self.alive() and can_connect(self.port), "redis listens")
+        self.connect(self.port)
+        return self
+
+    def stop(self, hard=True):
+        if self.process:
+            self.disconnect()
+        super().stop(hard)
 
     def fill(self, users, followed, posts, authors=0, read_percent=0):
         authors = authors or users
