@@ -27,7 +27,7 @@ BUILD := build$(if $(SAN),-$(SAN))
 # The sanitizers need clang's interceptors to be the program's first library.
 OPTIONS := $(if $(SAN),-Db_sanitize=$(SAN) -Db_lundef=false)
 
-.PHONY: help setup tools everything build run cluster test lint fmt model cluster-tests moments crash chaos powerloss faults fuzz soak clients bench bench-streams bench-cluster bench-kafka screenshots deb test-deb clean
+.PHONY: help setup tools everything build run cluster test lint fmt model cluster-tests moments crash chaos powerloss faults fuzz soak clients bench bench-streams bench-cluster bench-kafka scaling screenshots deb test-deb clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -145,6 +145,12 @@ bench-streams: everything
 bench-cluster: everything
 	@BUILD=$(BUILD) scripts/setup-bench
 	@BUILD=$(BUILD) bench/cluster $(if $(QUICK),--quick --out $(BUILD)/bench-cluster)
+	@$(if $(QUICK),true,$(MAKE) --no-print-directory scaling)
+
+## make scaling    the model's and the simulation's tables in docs/SCALING.md, out of docs/bench/cluster.json
+scaling:
+	@bench/model.py --write
+	@bench/simulation.py --write
 
 ## make bench-kafka  events a second through the relay to Kafka, and catching up, in two minutes; QUICK=1: one
 bench-kafka: everything
