@@ -250,7 +250,7 @@ def largest_unsplit(costs, machine, community):
 
 def number(value):
     """Two digits are all that a model is good for."""
-    if value >= 100:
+    if value >= 10:
         return f"{round(value, 1 - math.floor(math.log10(value))):,.0f}"
     return f"{value:.2g}" if value >= 0.01 or not value else "below 0.01"
 
