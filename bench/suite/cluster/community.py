@@ -200,9 +200,11 @@ class Community:
         return result
 
     def warm(self, servers, users):
-        """Each has pairs and heads of (up to 2,000) users in memory then: the generator asks for a page of each before older ones."""
+        """Each has pairs and heads of users in memory then: the generator asks for a page of (up to 2,000) users before older ones, and
+        badges are those of all."""
         for server in servers:
-            self.load(Some("warming", [server]), "older=1", 0.2, self.sizes.connections, users=users)
+            for mix in ("older=1", "badge=1"):
+                self.load(Some("warming", [server]), mix, self.sizes.seconds, self.sizes.connections, users=users)
 
     def try_load(self, who, mix, seconds, connections, options):
         options = {"users": self.sizes.users, **options}
