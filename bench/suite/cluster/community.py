@@ -161,16 +161,14 @@ class Meter:
 
 
 class Community:
-    """The world that most parts share: users who follow each other's like, on the database and in the seeds' keys."""
+    """The world that most parts share, on the database and, when `space` has filled it in, in the seeds' keys."""
 
     def __init__(self, directory, sizes):
         self.directory, self.sizes = Path(directory), sizes
         self.seeds = Seeds()
         self.meter = Meter(self.seeds)
-        self.empty_redis = self.seeds.memory()
         self.world = World("bench_community", sizes.users, sizes.users, sizes.followed, sizes.posts)
         self.servers = [self.server(f"server-{number}").start(self.world.database) for number in range(SERVERS)]
-        self.bare = None
 
     def server(self, name):
         server = Server(self.directory / name)
