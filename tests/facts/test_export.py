@@ -203,6 +203,10 @@ def test_a_hostile_export_leaves_nothing_that_contradicts_itself(tmp_path):
     done, data = import_facts(tmp_path, twice, name="twice")
     assert done.returncode == 1, done.stdout + done.stderr
     verified(data)
+    late = [lines[0], *inner, {"type": "user", "user_id": 1, "name": "Late"}, {"type": "end", "facts": len(inner) + 1}]
+    done, data = import_facts(tmp_path, late, name="late")
+    assert done.returncode == 0, done.stdout + done.stderr
+    verified(data)
     ids = [fact["id"] for fact in inner if "id" in fact]
     mixed = [lines[0]]
     for i, fact in enumerate(inner * 3):

@@ -234,7 +234,7 @@ static void look_at_all(struct exporting *ex)
         if (ex->desk.sheet.failed)
             fail(ex, SQL_FULL);
     }
-    if (!ready)
+    if (!ready && goes_on(ex))
         fail(ex, SQL_TIMEOUT);
 }
 

@@ -42,7 +42,7 @@ struct importing {
     struct applier applier;
     struct arena arena; /* of the piece */
     size_t n, bytes;
-    enum fact_step step; /* of the last fact in it */
+    enum fact_step step; /* the last one that it has facts of */
     struct entry entries[PIECE_FACTS];
 };
 
@@ -130,7 +130,7 @@ static enum tidings_err add_entry(struct importing *im, uint64_t lines)
     }
     if (err || im->in->stopped)
         return err;
-    im->step = step;
+    im->step = im->n && im->step > step ? im->step : step;
     im->mark.lines = lines;
     im->n++;
     return TIDINGS_OK;
