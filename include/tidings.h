@@ -619,8 +619,9 @@ struct tidings_post {
     struct tidings_text body;
     struct tidings_text extra; /* empty: none */
     int64_t created_at;
-    int64_t edited_at;       /* 0: never */
-    struct tidings_text key; /* of POST, _MANY and _BY_KEY: that it was imported with; empty: none */
+    int64_t edited_at; /* 0: never */
+    struct tidings_text
+        key; /* of POST, _MANY and _BY_KEY: that it was imported with; empty: none */
     struct tidings_counts counts;
     bool liked; /* by the viewer */
     bool faved;

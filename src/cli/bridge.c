@@ -26,7 +26,7 @@ static void say(const char *line)
 
 static int run(int argc, char **argv)
 {
-    struct bridge_args args;
+    struct bridge_args args = {0};
     struct old_sides sides;
     int code = options_start(&command_bridge, &args, argc, argv);
     if (code == OPTIONS_READ)
@@ -36,7 +36,7 @@ static int run(int argc, char **argv)
     struct bridge_options how = {.tidings = sides.tidings,
                                  .how = &sides.how,
                                  .old = sides.old,
-                                 .share = args.old.share,
+                                 .share = (uint32_t)args.old.share,
                                  .schemes = old_schemes(&args.old),
                                  .refill = args.refill,
                                  .metrics = args.metrics,

@@ -72,7 +72,7 @@ static int look(const struct compare_args *args, const struct compare_options *h
 
 static int run(int argc, char **argv)
 {
-    struct compare_args args;
+    struct compare_args args = {0};
     struct old_sides sides;
     int code = options_start(&command_compare, &args, argc, argv);
     if (code == OPTIONS_READ)
@@ -82,7 +82,7 @@ static int run(int argc, char **argv)
         struct compare_options how = {.tidings = sides.tidings,
                                       .how = &sides.how,
                                       .old = sides.old,
-                                      .share = args.old.share,
+                                      .share = (uint32_t)args.old.share,
                                       .schemes = old_schemes(&args.old),
                                       .users = &args.users,
                                       .patience_s = (unsigned)args.patience,

@@ -15,7 +15,7 @@
 struct old_args {
     const char *engine, *mysql, *redis, *redis_user, *redis_tls, *redis_ca, *scheme;
     struct legacy_names names;
-    uint32_t share;
+    uint64_t share;
 };
 
 /* "FEED=inbox:"; "" is the names that they have by default. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE = 1000, POSTS_PAGE = 100, KNOWN = 1 << 16 };
+enum { PAGE = 1000, POSTS_PAGE = 100, KNOWN_BITS = 16 };
 
 /* The first page of an inbox, counts and history of each user: asked together. */
 enum { INBOX, COUNTS, HISTORY, FIRSTS };
@@ -13,9 +13,9 @@ enum { INBOX, COUNTS, HISTORY, FIRSTS };
 struct ask {
     struct tidings *tidings;
     struct tidings_answer answer;
-    struct {
+    struct known {
         uint64_t post, member;
-    } known[KNOWN]; /* posts, each in the one place that it may have */
+    } known[1 << KNOWN_BITS]; /* posts, each in the one place that it may have */
     struct tidings_op ops[FIRSTS * ASK_MANY];
     struct tidings_answer answers[FIRSTS * ASK_MANY];
     struct tidings_call calls[FIRSTS * ASK_MANY];
@@ -97,37 +97,39 @@ static enum tidings_err ask_posts(struct ask *ask, const uint64_t *posts, size_t
     enum tidings_err err = n ? ask_one(ask, &op, &answer) : TIDINGS_OK;
     for (size_t i = 0; n && !err && i < answer->u.post_many.n; i++) {
         const struct tidings_post *post = &answer->u.post_many.rows[i].post;
-        ask->known[post->id % KNOWN].post = post->id;
-        ask->known[post->id % KNOWN].member = member_of(post);
+        ask->known[legacy_place(post->id, KNOWN_BITS)] = (struct known){post->id, member_of(post)};
     }
     return err;
 }
 
-/* Pages of posts may share places among those that are known: who is asked about is found before the next page is. */
-static enum tidings_err name_members(struct ask *ask, struct legacy_item *items, size_t n)
+/* Those that are not known, a page of them; their answers are taken at once, since two may have the same place. */
+static enum tidings_err name_unknown(struct ask *ask, struct legacy_item **items, size_t n)
 {
     uint64_t posts[POSTS_PAGE];
-    size_t wanted[POSTS_PAGE], n_wanted = 0;
-    for (size_t i = 0; i <= n; i++) {
-        if (n_wanted == POSTS_PAGE || (i == n && n_wanted)) {
-            enum tidings_err err = ask_posts(ask, posts, n_wanted);
-            if (err)
-                return err;
-            for (size_t k = 0; k < n_wanted; k++) {
-                const struct tidings_post_row *row = &ask->answer.u.post_many.rows[k];
-                items[wanted[k]].member = member_of(&row->post);
-            }
-            n_wanted = 0;
-        }
-        if (i == n)
-            break;
-        items[i].member = ask->known[items[i].post % KNOWN].member;
-        if (ask->known[items[i].post % KNOWN].post != items[i].post) {
-            posts[n_wanted] = items[i].post;
-            wanted[n_wanted++] = i;
-        }
+    for (size_t i = 0; i < n; i++)
+        posts[i] = items[i]->post;
+    enum tidings_err err = ask_posts(ask, posts, n);
+    for (size_t i = 0; i < n && !err; i++)
+        items[i]->member = member_of(&ask->answer.u.post_many.rows[i].post);
+    return err;
+}
+
+static enum tidings_err name_members(struct ask *ask, struct legacy_item *items, size_t n)
+{
+    struct legacy_item *unknown[POSTS_PAGE];
+    size_t n_unknown = 0;
+    enum tidings_err err = TIDINGS_OK;
+    for (size_t i = 0; i < n && !err; i++) {
+        const struct known *known = &ask->known[legacy_place(items[i].post, KNOWN_BITS)];
+        items[i].member = known->member;
+        if (known->post != items[i].post)
+            unknown[n_unknown++] = &items[i];
+        if (n_unknown < POSTS_PAGE)
+            continue;
+        err = name_unknown(ask, unknown, n_unknown);
+        n_unknown = 0;
     }
-    return TIDINGS_OK;
+    return err ? err : name_unknown(ask, unknown, n_unknown);
 }
 
 enum tidings_err ask_post(struct ask *ask, uint64_t post, struct legacy_item *item,

@@ -33,6 +33,12 @@ struct legacy_inbox {
     size_t n_counts;
 };
 
+/* The place of a post in a table of 2^bits: ids differ little in their last digits. */
+static inline size_t legacy_place(uint64_t post, unsigned bits)
+{
+    return (size_t)(post * UINT64_C(0x9E3779B97F4A7C15) >> (64 - bits));
+}
+
 struct ask;
 
 /* The engine is the caller's. NULL: memory is short. */

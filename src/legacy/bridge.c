@@ -106,7 +106,7 @@ static bool take_passing(struct bridge *bridge, bool *anew)
 static bool note_left(struct bridge *bridge, const struct tidings_event *event)
 {
     bundle_clear(&bridge->others);
-    put_left(bridge, &bridge->others, event->author_id, event->actor_user_id);
+    put_left(&bridge->others, event->author_id, event->actor_user_id);
     return old_run(bridge->old, &bridge->others, false) || fail_old(bridge);
 }
 
@@ -224,7 +224,6 @@ static bool hold(struct bridge *bridge)
     bool anew = false;
     if (bridge->holds)
         return true;
-    bridge->n_wants = 0;
     if (!state_take(bridge, &anew))
         return false;
     anew |= !bridge->has_held && bridge->options->refill;

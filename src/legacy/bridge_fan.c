@@ -22,10 +22,9 @@ static void left_key(uint64_t author, char key[LEGACY_KEY_MAX])
     snprintf(key, LEGACY_KEY_MAX, "tidings:bridge:left:%" PRIu64, author);
 }
 
-void put_left(struct bridge *bridge, struct bundle *bundle, uint64_t author, uint64_t user)
+void put_left(struct bundle *bundle, uint64_t author, uint64_t user)
 {
     char key[LEGACY_KEY_MAX];
-    (void)bridge;
     left_key(author, key);
     bundle_command(bundle, "SADD");
     bundle_text(bundle, key);
@@ -138,7 +137,8 @@ static bool page_of_left(struct bridge *bridge, const struct legacy_item *item,
     if (!old_run(bridge->old, &bridge->others, false))
         return fail_old(bridge);
     const struct redisReply *reply = bridge->others.calls[0].reply;
-    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2)
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
+        reply->element[0]->type != REDIS_REPLY_STRING)
         return true;
     const struct redisReply *rows = reply->element[1];
     *next = (struct tidings_cursor){strtoull(reply->element[0]->str, NULL, 10), 0};

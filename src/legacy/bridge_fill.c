@@ -120,9 +120,8 @@ static void put_fill(struct bridge *bridge, const struct legacy_inbox *inbox,
 /* What is known of posts is the same for all of their fans: it is written for one of them. */
 static void put_post(struct bridge *bridge, const struct legacy_item *item)
 {
-    enum { PLACES = sizeof bridge->told_posts / sizeof *bridge->told_posts };
     struct bundle *bundle = &bridge->others;
-    uint64_t *told = &bridge->told_posts[item->post / 4 % PLACES];
+    uint64_t *told = &bridge->told_posts[legacy_place(item->post, BRIDGE_TOLD_BITS)];
     uint64_t state = item->post * 2 + item->is_deleted;
     if (*told == state)
         return;
@@ -153,7 +152,7 @@ static bool put_user(struct bridge *bridge, const struct legacy_inbox *inbox,
         put_post(bridge, &inbox->items[i]);
     for (size_t i = 0; fine && i < inbox->n_counts; i++)
         if (!inbox->counts[i].following)
-            put_left(bridge, &bridge->others, inbox->counts[i].author, inbox->user);
+            put_left(&bridge->others, inbox->counts[i].author, inbox->user);
     id_set_release(&authors);
     return fine;
 }

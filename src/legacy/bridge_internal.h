@@ -13,7 +13,6 @@
 #define LEGACY_BRIDGE_INTERNAL_H
 
 #include <pthread.h>
-#include <stdatomic.h>
 
 #include "legacy/ask.h"
 #include "legacy/bridge.h"
@@ -23,6 +22,7 @@
 #define BRIDGE_STATE "tidings:{bridge}:state"
 #define BRIDGE_LEASE "tidings:{bridge}:lease"
 
+enum { BRIDGE_TOLD_BITS = 14 };
 enum { BRIDGE_PAGE = 500, BRIDGE_FANS = 1000, BRIDGE_PASSING = 4096, BRIDGE_WANTS = 4096 };
 
 /* Where it stands: one text in one key, so that no part of it is newer than another. */
@@ -50,6 +50,7 @@ struct bridge {
     uint64_t horizon; /* the newest event that is known to have happened */
     char token[40];
     bool holds, has_held;
+    bool unwritten; /* the file of metrics could not be written last time */
     struct walk walk;
     struct bundle bundle, others;
     uint64_t *about; /* the users of the bundle's calls, by call */
@@ -59,7 +60,8 @@ struct bridge {
     struct bridge_counts counts;
     char trouble[320];
     int64_t told_ms, saved_ms, looked_ms, begun_ms;
-    uint64_t told_posts[1 << 14]; /* whose author and deletion were written in this generation */
+    uint64_t told_posts
+        [1 << BRIDGE_TOLD_BITS]; /* whose author and deletion were written in this generation */
 
     struct tidings_watcher watcher;
     pthread_mutex_t mutex; /* of what follows */
@@ -86,7 +88,7 @@ bool fill_wanted(struct bridge *bridge);
 /* Some of everybody, as the phase says. */
 bool fill_step(struct bridge *bridge);
 /* Users who have something of an author and may not follow: they have to be told of deletions. */
-void put_left(struct bridge *bridge, struct bundle *bundle, uint64_t author, uint64_t user);
+void put_left(struct bundle *bundle, uint64_t author, uint64_t user);
 
 /* bridge_fan.c: what concerns all fans of an author, by batches. */
 bool fan_out(struct bridge *bridge, const struct tidings_event *event);

@@ -54,6 +54,8 @@ void metrics_write(struct bridge *bridge)
     FILE *to = fopen(next, "we");
     if (to)
         print_all(to, bridge);
-    if (!to || fclose(to) || rename(next, path))
+    bool fails = !to || fclose(to) || rename(next, path);
+    if (fails && !bridge->unwritten)
         say(bridge, "%s: %s", path, strerror(errno));
+    bridge->unwritten = fails;
 }

@@ -16,7 +16,7 @@ bool share_parse(const char *text, void *millionths)
             share += (uint32_t)(*text - '0') * (place /= 10);
     if (*text != '%' || text[1] || !share || share > SHARE_ALL)
         return false;
-    *(uint32_t *)millionths = share;
+    *(uint64_t *)millionths = share;
     return true;
 }
 

@@ -13,7 +13,7 @@
 
 enum { SHARE_ALL = 1000000 };
 
-/* "5%", "0.25%", "100%": with four digits behind the point at most, above 0. In millionths. */
+/* "5%", "0.25%", "100%": with four digits behind the point at most, above 0. In millionths, a uint64_t. */
 bool share_parse(const char *text, void *millionths);
 
 bool share_has(uint32_t millionths, uint64_t user);

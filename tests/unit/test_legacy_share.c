@@ -14,7 +14,7 @@ static void shares_are_percent_with_four_digits_behind_the_point(void **state)
     static const char *const wrong[] = {"",       "5",      "%",   "0%",         "100.0001%",
                                         "101%",   "-5%",    "5%%", "5 %",        "0.00001%",
                                         "5.5.5%", "99999%", "+5%", "4294967297%"};
-    uint32_t share = 7;
+    uint64_t share = 7;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         if (share_parse(wrong[i], &share) || share != 7)
             fail_msg("%s was taken", wrong[i]);
