@@ -106,7 +106,7 @@ class World:
             """, self.database)
 
     def add_fans(self, author, fans, last=None):
-        """An author whom so many follow, of whom nobody else knows; the last of them is somebody of the world."""
+        """An author whom so many follow, of whom nobody else knows; the last of them has that id."""
         others = fans - (last is not None)
         sql(f"""
             SET unique_checks = 0, foreign_key_checks = 0;
@@ -119,7 +119,7 @@ class World:
             """, self.database)
         if last is not None:
             sql(f"""INSERT INTO following VALUES ({last}, {author}, {self.pair}); INSERT INTO follower VALUES ({author}, {self.rank}, {last});
-                    UPDATE user SET following = following + 1, version = version + 1 WHERE user_id = {last};""", self.database)
+                    INSERT INTO user VALUES ({last}, 1, 1{", 0" * 11});""", self.database)
 
     def drop(self):
         sql(f"DROP DATABASE {self.database}")

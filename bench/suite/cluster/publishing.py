@@ -14,7 +14,7 @@ def publish(who, author, fans, last, times):
 def run(community, record, sizes):
     two, one = community.some(2), community.some(1)
     for number, fans in enumerate(sizes.fans):
-        author, last = sizes.users + 10 + number, 1 + number
+        author, last = sizes.users + 50 + number, sizes.users + 1 + number  # nobody has asked for that one's badge: nothing is remembered
         community.world.add_fans(author, fans, last)
         community.seeds.add_fans(author, fans, last)
         publish(two, author, fans, last, 2)
