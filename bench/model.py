@@ -125,9 +125,9 @@ def mix_us(costs, weights, part):
     return sum(weight * costs.us(operation, part) for operation, weight in weights.items()) / total
 
 
-def mix_rate(costs, weights, cores, generator_us):
-    """What that many cores can do if nothing waits for anything but a core."""
-    return cores * 1e6 / (sum(mix_us(costs, weights, part) for part in PARTS) + generator_us)
+def mix_at_us(costs, weights, part, rate, servers):
+    """The same at a rate, with what so many servers take anyway."""
+    return mix_us(costs, weights, part) + servers * costs.idle(f"{part}_us") / rate
 
 
 def line_through(points):
