@@ -22,10 +22,12 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.fixture
 def make_servers():
-    """So many, started, on one database that nobody else has; verify finds nothing in it afterwards."""
+    """So many, started, on one database that nobody else has; verify finds nothing in it afterwards. What a test plants nobody mends
+    unasked: they do not recount by themselves."""
     made = []
 
-    def make(count, **how):
+    def make(count, settings=None, **how):
+        how["settings"] = {"reconcile_hours": 0, **(settings or {})}
         first = Server(**how)
         made.append(first)
         made.extend(Server(data=first.data, **how) for _ in range(count - 1))

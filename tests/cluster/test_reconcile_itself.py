@@ -13,6 +13,11 @@ from test_reconcile import DRIFT, populate, reconcile
 ROUND_S = 120
 
 
+@pytest.fixture(name="make_servers")
+def make_recounting(make_servers):
+    return lambda count, settings=None: make_servers(count, settings={"reconcile_hours": 24, **(settings or {})})
+
+
 def reconciliation(server):
     return server.admin().get("/admin/status")["cluster"]["reconciliation"]
 
