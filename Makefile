@@ -92,6 +92,9 @@ cluster-tests: everything
 		tests/support/in-venv -m pytest tests/cluster/test_kafka.py tests/cluster/test_kafka_failures.py
 	@TIDINGS_TEST_ENGINE=cluster TIDINGS_BIN=$(BUILD)/tidings tests/support/with-mariadb tests/support/with-redis \
 		--cluster-require-full-coverage=no tests/support/with-kafka tests/support/in-venv -m pytest tests/cluster/test_parts_fail.py --long
+	@for how in --single --nodes=6; do TIDINGS_TEST_ENGINE=cluster TIDINGS_BIN=$(BUILD)/tidings tests/support/with-mariadb \
+		tests/support/with-redis $$how tests/support/in-venv -m pytest $(addprefix tests/legacy/test_,traffic.py bridge.py compare.py \
+		migrating.py) || exit 1; done
 	@TIDINGS_BIN=$(BUILD)/tidings TIDINGS_TEST_ENGINE=cluster TIDINGS_TEST_SERVERS=3 tests/support/with-mariadb tests/http/run -q
 	@TIDINGS_BIN=$(BUILD)/tidings TIDINGS_TEST_ENGINE=cluster tests/support/with-mariadb \
 		node --test --test-concurrency=1 $(filter-out %pictures.test.mjs,$(wildcard tests/console/*.test.mjs))
