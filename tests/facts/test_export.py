@@ -101,7 +101,10 @@ def test_of_a_running_server_is_of_one_moment(tmp_path, served):
     assert first.returncode == 0, first.stderr
     assert not list(tmp_path.iterdir()), "the copy is removed"
     served.stop()
-    assert exported(served.data).stdout == first.stdout
+
+    def facts(text):  # the first line has the newest id, and servers of a cluster lease ids as time goes by
+        return text.partition("\n")[2]
+    assert facts(exported(served.data).stdout) == facts(first.stdout) != ""
 
 
 def test_one_users_facts(tmp_path):
