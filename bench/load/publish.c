@@ -14,6 +14,10 @@
 
 enum { PART = 1000, IN_MAX = 1 << 24 };
 
+/* Before each post another part of this is waited: servers look for news at a beat, and what is published as soon as the last
+ * post was seen is always just behind it. */
+enum { APART_MS = 50, APART_STEP_MS = 17 };
+
 struct publisher {
     const struct target *target;
     int fds[PORTS_MAX];
@@ -169,6 +173,7 @@ bool run_publish(const struct target *target, uint64_t author, uint64_t fans, ui
     parts_init(&p.parts);
     for (unsigned i = 0; ok && i < times; i++) {
         p.post++;
+        usleep(1000 * (i * APART_STEP_MS % APART_MS));
         ok = publish_once(&p, &taken[i]);
     }
     printf("{\"protocol\":\"%s\",\"fans\":%" PRIu64 ",", target->protocol->name, fans);
