@@ -178,7 +178,7 @@ static bool next_page(struct bridge *bridge, struct tidings_event events[BRIDGE_
 static bool page_step(struct bridge *bridge, bool *more)
 {
     struct tidings_event events[BRIDGE_PAGE];
-    size_t n;
+    size_t n = 0;
     if (!next_page(bridge, events, &n))
         return false;
     if (n && bridge->horizon < events[n - 1].event_id)

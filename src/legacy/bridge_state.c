@@ -134,7 +134,7 @@ static bool find_newest(struct bridge *bridge, uint64_t *position)
 bool state_take(struct bridge *bridge, bool *anew)
 {
     struct bridge_state state = {0};
-    uint64_t newest;
+    uint64_t newest = 0;
     if (!find_newest(bridge, &newest))
         return false;
     if (!*bridge->token) {
