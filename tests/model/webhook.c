@@ -229,6 +229,31 @@ static void report_report(struct report *report, const struct step *step)
 
 /* ---- Running ------------------------------------------------------------------------------------- */
 
+/* Ids of events are known when somebody has asked for them. Another run of the same steps may have asked earlier, and must do the
+ * same; so up to this one they are asked for. */
+static void learn_events_up_to(struct run *run, size_t place, int64_t now_ms)
+{
+    struct tidings_event *events = run->model.events;
+    struct tidings_op op = {.kind = TIDINGS_OP_EVENTS,
+                            .user_id = run->recording->user_ids[0],
+                            .role = TIDINGS_ROLE_SERVICE,
+                            .now_ms = now_ms};
+    struct tidings_answer answer;
+    size_t next = place + 1;
+
+    while (next > 0 && events[next - 1].event_id == 0)
+        next--;
+    op.u.page.after.a = next > 0 ? events[next - 1].event_id : 0;
+    tidings_answer_init(&answer);
+    while (next <= place && tidings_run(run->engine, &op, &answer) == TIDINGS_OK &&
+           answer.u.events.n > 0) {
+        for (size_t i = 0; i < answer.u.events.n && next < run->model.n_events; i++)
+            events[next++].event_id = answer.u.events.rows[i].event_id;
+        op.u.page.after = answer.u.events.next;
+    }
+    tidings_answer_release(&answer);
+}
+
 /* The generation that the model knows, or another; the event's id, and how many events that covers. */
 static bool resolve_report(struct run *run, const struct step *step, struct tidings_op *op)
 {
@@ -240,7 +265,11 @@ static bool resolve_report(struct run *run, const struct step *step, struct tidi
     if (ref->kind == REF_NUMBER) {
         op->u.webhook_report.position = ref->value;
         run->reported = ref->value == 0 ? 0 : UINT64_MAX;
-    } else if (ref->value < run->model.n_events && run->model.events[ref->value].event_id != 0) {
+        return true;
+    }
+    if (ref->value < run->model.n_events && !run->imported)
+        learn_events_up_to(run, ref->value, op->now_ms);
+    if (ref->value < run->model.n_events && run->model.events[ref->value].event_id != 0) {
         op->u.webhook_report.position = run->model.events[ref->value].event_id;
         run->reported = ref->value + 1;
     }
