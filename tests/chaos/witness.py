@@ -191,7 +191,8 @@ class Witness:
         for event in self.events:
             if event.type == "InboxPurged":
                 before = by_position.get(event.position - 1)
-                if before and before.type == "FollowCanceled" and (before.actor, before.target) == (event.actor, event.target):
+                if before and before.type == "FollowCanceled" and (before.actor, before.target) == (event.actor, event.target) \
+                        and any(may_be_both(change, before, event) for change in asked[event.actor, event.target]):
                     event.begin, event.end, event.is_with_unfollow = before.begin, before.end, True
                     continue
                 for change in asked[event.actor, event.target]:
@@ -226,6 +227,13 @@ class Witness:
         """The last position that somebody can have seen who stopped reading then."""
         i = bisect.bisect_left(self.begin_times, -end)
         return self.begin_least[i - 1] - 1 if i else math.inf
+
+
+def may_be_both(change, canceled, purged):
+    """Whether it has done both: a purge of who had unfollowed before may come just behind another's unfollow."""
+    if change.answer is None:
+        return True
+    return change.answer["changed"] and change.answer["purged"] == -purged.delta and change.begin <= canceled.end and canceled.begin <= change.end
 
 
 def running(pairs, best):
