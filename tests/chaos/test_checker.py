@@ -449,6 +449,21 @@ def test_a_purge_without_an_unfollow_is_a_step_of_its_own():
     assert kinds(story.calls) == set()
 
 
+def test_a_purge_right_behind_another_devices_unfollow_is_a_step_of_its_own():
+    """Of seed 2202: it was taken for a part of the unfollow, and what was read between the two for wrong."""
+    story = Story()
+    story.follow(ANN, BEN)
+    story.publish(BEN, "first")
+    story.unfollow(ANN, BEN)
+    story.events[-1][0] += 1  # the position right before the purge
+    story.badge(ANN)
+    story.counts(ANN)
+    story.unfollow(ANN, BEN, purge=True)
+    assert story.events[-1][0] == story.events[-2][0] + 1
+    story.look_all()
+    assert kinds(story.calls) == set()
+
+
 def test_a_bounded_badge_may_be_old_without_a_token():
     story = Story()
     story.follow(ANN, BEN)
