@@ -164,6 +164,12 @@ struct tidings_options {
     const char *engine;
     const char *dir; /* local: data directory, made if missing */
     /*
+     * local: a copy of the directory is opened, which another process may go on using. It lies in a file of this name, with another beside it that has `-lock`
+     * behind its name; both are made, and removed when it is closed. It answers what is asked, changes nothing, and is of the moment when it was opened, or of that of
+     * the last tidings_move. While it is open, nothing is removed of the directory's log. NULL: the directory itself.
+     */
+    const char *shadow;
+    /*
      * cluster: where the database is, mysql://user@host:3306/database. Behind it may stand ?tls=verify, with &ca=FILE if not
      * the system's certificates are to be trusted; or, for a socket of localhost, ?socket=/path. Special characters are
      * percent-encoded. tidings_cluster_init makes what has to be there.
@@ -1407,6 +1413,38 @@ struct tidings_import {
 };
 TIDINGS_API enum tidings_err tidings_import(struct tidings *engine, struct tidings_import *in,
                                             const char **message);
+
+/* ---- From a directory to a cluster ----------------------------------------------------------- */
+
+/*
+ * A step of moving a directory that is in use into a cluster that has no data: `from` is a shadow of it, `to` was opened with options.importing. The first one copies everything;
+ * each brings what has happened up to now, as far as it is durable. Interrupted at any point it goes on, also with another shadow of the same directory. INVALID, with a
+ * message: there is something else in the cluster, or the directory's log does not go back far enough any more.
+ */
+struct tidings_move {
+    bool (*stop)(void *ctx); /* asked now and then; true: it is to be interrupted. May be NULL */
+    /* Told of users and posts that were brought, some more than once. May be NULL. */
+    void (*seen)(void *ctx, enum tidings_subject subject, uint64_t id);
+    void *ctx;
+    struct tidings_progress progress; /* in rows, then in batches */
+    uint64_t rows;                    /* out: brought by this step */
+    uint64_t batch;                   /* out: of the directory, up to which all is there */
+    bool resumed;                     /* out: it went on with what was there already */
+    bool stopped;                     /* out: it was interrupted */
+};
+TIDINGS_API enum tidings_err tidings_move(struct tidings *from, struct tidings *to,
+                                          struct tidings_move *move, const char **message);
+
+/* Takes the directory of a shadow, so that nobody opens it any more until the shadow is closed; the next step brings everything. LOCKED: somebody uses it. */
+TIDINGS_API enum tidings_err tidings_shadow_lock(struct tidings *shadow);
+
+/* Behind the last step: what a server goes on with, and that one may be opened there. */
+TIDINGS_API enum tidings_err tidings_move_end(struct tidings *from, struct tidings *to,
+                                              const char **message);
+
+/* A user and a post of a shadow, found by a random number; 0 where there is none. */
+TIDINGS_API void tidings_shadow_draw(struct tidings *shadow, uint64_t random, uint64_t *user_id,
+                                     uint64_t *post_id);
 
 /* ---- Backup, restore, and what the log says ------------------------------------------------- */
 

@@ -12,7 +12,9 @@ struct copy {
     char data[PATH_BYTES + 8]; /* the copy, in it */
 };
 
-/* Below that directory; below TMPDIR, or /tmp, if it is NULL. EXIT_FINE, or the code to exit with, after everything has been said. */
+/* A new directory for it below that one; below TMPDIR, or /tmp, if it is NULL. EXIT_FINE, or the code to exit with, after everything has been said. */
+int copy_place(struct copy *copy, const char *temp);
+/* And the copy in it. */
 int copy_make(struct copy *copy, const char *from, const char *temp);
 void copy_remove(const struct copy *copy);
 

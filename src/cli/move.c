@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a directory to a cluster: its facts are exported and imported at the same time, through a pipe. Then all of it is exported from the cluster
- * and must be the same, and both are asked the same questions. The directory is locked meanwhile, and only read; so the same command goes
- * on with the same facts, wherever it was interrupted. docs/decisions/0032-move.md says why the server has to be stopped for it.
+ * From a directory to a cluster, while a server goes on using the directory: a shadow of it is copied row by row, and then its log is followed, again and again, until little
+ * is left. Only then the server has to be stopped; what it did last is brought, and both sides are asked the same questions. The directory is only read.
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <openssl/evp.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/wait.h"
 #include "cli/copy.h"
 #include "cli/move_compare.h"
 #include "cli/where.h"
+
+enum {
+    SHORT_MS = 1000, /* what takes no longer is little */
+    ROUNDS_MOST = 20,
+    LOOK_MS = 200,    /* how often it looks whether the server has stopped ... */
+    FOLLOW_LOOKS = 5, /* ... and after so many looks follows its log meanwhile */
+};
 
 struct move_args {
     struct where where;
@@ -26,16 +29,25 @@ struct move_args {
 
 static const struct cli_option options[] = {
     {"data", OPTION_TEXT, "DIR", offsetof(struct move_args, where.data),
-     .help = "the data directory, which no server uses"},
+     .help = "the data directory, which a server may be using"},
     {"engine", OPTION_WORD, "cluster", offsetof(struct move_args, where.engine), .text = "cluster",
      .help = "where it moves to"},
     {"mysql", OPTION_TEXT, "URL", offsetof(struct move_args, where.mysql), .help = MYSQL_HELP},
     {"rehearse", OPTION_FLAG, NULL, offsetof(struct move_args, rehearse),
-     .help = "of a directory that a server uses: do it all with a copy, to see how long it takes"},
+     .help = "do it all but the end, and compare everything: no server has to be stopped"},
     {"check", OPTION_FLAG, NULL, offsetof(struct move_args, check),
-     .help = "move nothing: only compare what was moved"},
+     .help = "move nothing: only compare all of what was moved"},
     {"temp", OPTION_TEXT, "DIR", offsetof(struct move_args, temp),
-     .help = "where the copy of a rehearsal is made; TMPDIR, or /tmp, without"},
+     .help = "where a copy of the data is made; TMPDIR, or /tmp, without"},
+};
+
+struct moving {
+    const struct move_args *args;
+    struct tidings_options *how; /* of the cluster */
+    struct tidings *shadow, *cluster;
+    struct sample sample; /* of the last round */
+    uint64_t rows;
+    int64_t took_ms; /* the last round */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -46,249 +58,202 @@ static void interrupt(int signal)
     interrupted = 1;
 }
 
+static bool is_interrupted(void)
+{
+    return interrupted;
+}
+
 static int failed(const char *what, const char *why)
 {
     fprintf(stderr, "tidings: %s: %s\n", what, why);
     return EXIT_BROKEN;
 }
 
-/* ---- What comes out of an engine ------------------------------------------------------------ */
-
-/* Summed up, and sampled; and into the pipe, if there is one. */
-struct outflow {
-    struct tidings *from;
-    EVP_MD_CTX *sum;
-    struct sample *sample; /* or NULL */
-    int pipe;              /* -1: none */
-    struct tidings_export export;
-    enum tidings_err err;
-};
-
-static bool write_all(int fd, const char *bytes, size_t n)
+static void say(const char *text)
 {
-    while (n) {
-        ssize_t wrote = write(fd, bytes, n);
-        if (wrote < 0 && errno != EINTR)
-            return false;
-        bytes += wrote > 0 ? wrote : 0;
-        n -= wrote > 0 ? (size_t)wrote : 0;
-    }
-    return true;
+    puts(text);
+    fflush(stdout);
 }
 
-static bool flow(void *ctx, const char *lines, size_t n)
+static int was_interrupted(void)
 {
-    struct outflow *out = ctx;
-    if (!EVP_DigestUpdate(out->sum, lines, n))
-        return false;
-    if (out->sample)
-        sample_draw(out->sample, lines, n);
-    return !interrupted && (out->pipe < 0 || write_all(out->pipe, lines, n));
+    say("interrupted: the directory is as it was; the same command goes on");
+    return EXIT_BROKEN;
 }
 
-static void *export_main(void *arg)
-{
-    struct outflow *out = arg;
-    out->export = (struct tidings_export){.write = flow, .ctx = out};
-    if (out->pipe < 0)
-        out->export.progress = progress_in_rows();
-    out->err = out->sum && EVP_DigestInit_ex(out->sum, EVP_sha256(), NULL)
-                   ? tidings_export(out->from, &out->export)
-                   : TIDINGS_NO_MEMORY;
-    if (out->pipe >= 0)
-        close(out->pipe);
-    return NULL;
-}
+/* ---- Rounds --------------------------------------------------------------------------------- */
 
-/* ---- Into the cluster ----------------------------------------------------------------------- */
-
-struct inflow {
-    int pipe;
-    uint64_t told;
-};
-
-static ptrdiff_t read_some(void *ctx, char *to, size_t room)
-{
-    struct inflow *in = ctx;
-    ssize_t n;
-    do
-        n = read(in->pipe, to, room);
-    while (n < 0 && errno == EINTR && !interrupted);
-    return n;
-}
-
-static void tell_refused(void *ctx, uint64_t line, const char *field, const char *reason)
-{
-    enum { TOLD_MOST = 10 };
-    struct inflow *in = ctx;
-    if (in->told++ < TOLD_MOST)
-        fprintf(stderr, "%" PRIu64 "\t%s\t%s\n", line, field ? field : "", reason);
-}
-
-static bool is_interrupted(void *ctx)
+static bool is_to_stop(void *ctx)
 {
     (void)ctx;
     return interrupted;
 }
 
-static int tell_import(const struct tidings_import *import, enum tidings_err err,
-                       const char *message)
+static void see(void *ctx, enum tidings_subject subject, uint64_t id)
 {
-    if (import->stopped || interrupted) {
-        puts("interrupted: the same command goes on");
-        return EXIT_BROKEN;
-    }
-    if (err)
-        return failed("mysql", message);
-    return import->rejected ? failed("mysql", "facts were refused: it is not the same") : EXIT_FINE;
+    struct moving *m = ctx;
+    sample_see(&m->sample, subject, id);
 }
 
-static int import_from(int fd, struct tidings_options *how)
+static int round_of(struct moving *m)
 {
-    struct inflow in = {.pipe = fd};
-    struct tidings_import import = {
-        .read = read_some, .refused = tell_refused, .stop = is_interrupted, .ctx = &in};
-    struct tidings *cluster;
+    struct tidings_move move = {
+        .stop = is_to_stop, .seen = see, .ctx = m, .progress = progress_in_rows()};
     const char *message;
-    how->importing = true;
-    enum tidings_err err = tidings_open(how, &cluster, &message);
-    how->importing = false;
+    int64_t began_ms = wait_now_ms();
+    m->sample = (struct sample){.random = (uint64_t)began_ms};
+    enum tidings_err err = tidings_move(m->shadow, m->cluster, &move, &message);
+    m->took_ms = wait_now_ms() - began_ms;
+    m->rows += move.rows;
     if (err)
-        return where_failed(how, err, message);
-    err = tidings_import(cluster, &import, &message);
-    tidings_close(cluster);
-    return tell_import(&import, err, message);
+        return failed(m->args->where.mysql, message);
+    return move.stopped ? was_interrupted() : EXIT_FINE;
 }
 
-/* Both at once. */
-static int pour(struct outflow *out, struct tidings_options *how)
+/* All there is, and then what has happened meanwhile, until that is little. */
+static int copy_all(struct moving *m)
 {
-    pthread_t thread;
-    int ends[2];
-    if (pipe(ends))
-        return failed("pipe", strerror(errno));
-    out->pipe = ends[1];
-    if (pthread_create(&thread, NULL, export_main, out)) {
-        close(ends[0]);
-        close(ends[1]);
-        return failed("move", tidings_err_text(TIDINGS_NO_MEMORY));
-    }
-    int code = import_from(ends[0], how);
-    close(ends[0]); /* whoever still writes there ends */
-    pthread_join(thread, NULL);
-    if (out->err && !code)
-        code = failed("export", tidings_err_text(out->err));
+    int code = round_of(m);
+    for (int i = 0; !code && m->took_ms > SHORT_MS && i < ROUNDS_MOST; i++)
+        code = round_of(m);
     return code;
+}
+
+/* Follows the log until nobody uses the directory any more. */
+static int wait_for_stop(struct moving *m)
+{
+    int code = EXIT_FINE;
+    enum tidings_err err = tidings_shadow_lock(m->shadow);
+    if (err == TIDINGS_LOCKED) {
+        printf("%" PRIu64 " rows are there, and the last round took %" PRId64 " ms.\n"
+               "Stop the server now: the rest follows when it has ended.\n",
+               m->rows, m->took_ms);
+        fflush(stdout);
+    }
+    for (unsigned looks = 1; err == TIDINGS_LOCKED && !code; looks++) {
+        usleep(LOOK_MS * 1000);
+        if (interrupted)
+            return was_interrupted();
+        err = tidings_shadow_lock(m->shadow);
+        if (err == TIDINGS_LOCKED && looks % FOLLOW_LOOKS == 0)
+            code = round_of(m);
+    }
+    return err && !code ? failed(m->args->where.data, tidings_err_text(err)) : code;
+}
+
+static int end_move(struct moving *m)
+{
+    const char *message;
+    enum tidings_err err = tidings_move_end(m->shadow, m->cluster, &message);
+    tidings_close(m->cluster);
+    m->cluster = NULL;
+    return err ? failed(m->args->where.mysql, message) : EXIT_FINE;
 }
 
 /* ---- Whether it is the same ----------------------------------------------------------------- */
 
-static bool same_sums(EVP_MD_CTX *a, EVP_MD_CTX *b)
+static int ask_both(struct moving *m, uint64_t *questions)
 {
-    unsigned char x[EVP_MAX_MD_SIZE], y[EVP_MAX_MD_SIZE];
-    unsigned n = 0, m = 0;
-    return EVP_DigestFinal_ex(a, x, &n) && EVP_DigestFinal_ex(b, y, &m) && n == m &&
-           !memcmp(x, y, n);
-}
-
-static int compare(struct tidings *cluster, struct outflow *out)
-{
-    struct outflow back = {.from = cluster, .pipe = -1, .sum = EVP_MD_CTX_new()};
     struct sample_outcome outcome;
-    export_main(&back);
-    bool same = !back.err && same_sums(out->sum, back.sum);
-    EVP_MD_CTX_free(back.sum);
-    if (back.err)
-        return failed("mysql", interrupted ? "interrupted: --check looks again"
-                                           : tidings_err_text(back.err));
-    if (!same)
-        return failed("mysql", "exported again, it is not the same");
-    if (!sample_compare(out->sample, out->from, cluster, &outcome))
-        return failed("mysql", outcome.what);
-    printf("%" PRIu64 " facts, exported again, are the same; %" PRIu64
-           " questions have the same answers\n",
-           out->export.facts, outcome.questions);
-    return EXIT_FINE;
+    sample_draw(&m->sample, m->shadow);
+    bool same = sample_compare(&m->sample, m->shadow, m->cluster, &outcome);
+    *questions = outcome.questions;
+    return same ? EXIT_FINE : failed(m->args->where.mysql, outcome.what);
 }
 
-static int open_and_compare(struct outflow *out, struct tidings_options *how)
+static int open_cluster(struct moving *m, bool importing)
 {
-    struct tidings *cluster;
     const char *message;
-    how->as_stored = true;
-    enum tidings_err err = tidings_open(how, &cluster, &message);
-    if (err)
-        return where_failed(how, err, message);
-    int code = compare(cluster, out);
-    tidings_close(cluster);
+    m->how->importing = importing;
+    m->how->as_stored = !importing;
+    enum tidings_err err = tidings_open(m->how, &m->cluster, &message);
+    return err ? where_failed(m->how, err, message) : EXIT_FINE;
+}
+
+static int compare_all(struct moving *m, const char *done)
+{
+    uint64_t facts = 0, questions = 0;
+    const char *why;
+    if (!facts_compare(m->shadow, m->cluster, is_interrupted, &facts, &why))
+        return failed(m->args->where.mysql, why);
+    int code = ask_both(m, &questions);
+    if (!code)
+        printf("%s: %" PRIu64 " facts are the same, and %" PRIu64
+               " questions have the same answers\n",
+               done, facts, questions);
     return code;
 }
 
 /* ---- The command ---------------------------------------------------------------------------- */
 
-static int move_all(struct outflow *out, struct tidings_options *how, bool only_check)
+static int check(struct moving *m)
 {
-    int code = EXIT_FINE;
-    if (only_check)
-        export_main(out);
-    else
-        code = pour(out, how);
-    if (!code && out->err)
-        code = failed("export", tidings_err_text(out->err));
-    return code ? code : open_and_compare(out, how);
+    m->sample.random = (uint64_t)wait_now_ms();
+    int code = open_cluster(m, false);
+    return code ? code : compare_all(m, "compared");
 }
 
-static int move_from(struct tidings *local, const struct move_args *args,
-                     struct tidings_options *how)
+static int rehearse(struct moving *m)
 {
-    struct sample sample = {.random = 1};
-    struct outflow out = {.from = local, .pipe = -1, .sample = &sample, .sum = EVP_MD_CTX_new()};
-    struct timespec began, now;
-    clock_gettime(CLOCK_MONOTONIC, &began);
-    tidings_settings_of(local, &how->settings);
-    int code = move_all(&out, how, args->check);
-    EVP_MD_CTX_free(out.sum);
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (code)
-        return code;
-    printf("%s in %lld s\n",
-           args->check      ? "compared"
-           : args->rehearse ? "rehearsed"
-                            : "moved",
-           (long long)(now.tv_sec - began.tv_sec));
-    if (!args->check && !args->rehearse)
-        puts("start servers with --engine cluster; none may be started on the directory again");
+    int code = open_cluster(m, true);
+    if (!code)
+        code = copy_all(m);
+    if (!code)
+        code = end_move(m);
+    if (!code)
+        code = open_cluster(m, false);
+    if (!code)
+        code = compare_all(m, "rehearsed");
+    if (!code)
+        printf("%" PRIu64 " rows; the last round took %" PRId64
+               " ms. Drop the database before the move\n",
+               m->rows, m->took_ms);
     return code;
 }
 
-static int open_and_move(const char *dir, const struct move_args *args, struct tidings_options *how,
-                         enum tidings_err *err)
+static int move(struct moving *m)
 {
+    uint64_t questions = 0;
+    int code = open_cluster(m, true);
+    if (!code)
+        code = copy_all(m);
+    if (!code)
+        code = wait_for_stop(m);
+    int64_t began_ms = wait_now_ms();
+    if (!code)
+        code = round_of(m);
+    if (!code)
+        code = end_move(m);
+    if (!code)
+        code = open_cluster(m, false);
+    if (!code)
+        code = ask_both(m, &questions);
+    if (code)
+        return code;
+    printf("moved: %" PRIu64 " rows; %" PRIu64
+           " questions have the same answers; the last stop took %" PRId64 " ms\n",
+           m->rows, questions, wait_now_ms() - began_ms);
+    say("start servers with --engine cluster; none may be started on the directory again");
+    return EXIT_FINE;
+}
+
+static int open_and_run(const struct move_args *args, struct tidings_options *how,
+                        const struct copy *copy)
+{
+    struct moving m = {.args = args, .how = how};
     struct tidings_options from;
-    struct tidings *local;
     const char *message;
     tidings_options_init(&from);
-    from.dir = dir;
-    from.as_stored = true;
-    *err = tidings_open(&from, &local, &message);
-    if (*err == TIDINGS_LOCKED)
-        return EXIT_BROKEN;
-    if (*err)
-        return where_failed(&from, *err, message);
-    int code = move_from(local, args, how);
-    tidings_close(local);
-    return code;
-}
-
-static int rehearse(const struct move_args *args, struct tidings_options *how)
-{
-    struct copy copy;
-    enum tidings_err err;
-    int code = copy_make(&copy, args->where.data, args->temp);
-    if (code)
-        return code;
-    code = open_and_move(copy.data, args, how, &err);
-    copy_remove(&copy);
+    from.dir = args->where.data;
+    from.shadow = copy->data;
+    from.progress = progress_in_bytes();
+    enum tidings_err err = tidings_open(&from, &m.shadow, &message);
+    if (err)
+        return where_failed(&from, err, message);
+    tidings_settings_of(m.shadow, &how->settings);
+    int code = args->check ? check(&m) : args->rehearse ? rehearse(&m) : move(&m);
+    tidings_close(m.cluster);
+    tidings_close(m.shadow);
     return code;
 }
 
@@ -296,18 +261,18 @@ static int start(const struct move_args *args, struct tidings_options *how)
 {
     struct sigaction action = {.sa_handler = interrupt};
     char state[PATH_BYTES];
-    enum tidings_err err;
+    struct copy copy;
     snprintf(state, sizeof state, "%s/state", args->where.data);
     if (access(state, F_OK))
         return failed(args->where.data, "there is no data there");
-    signal(SIGPIPE, SIG_IGN);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    int code = open_and_move(args->where.data, args, how, &err);
-    if (err != TIDINGS_LOCKED)
+    int code = copy_place(&copy, args->temp);
+    if (code)
         return code;
-    return args->rehearse ? rehearse(args, how)
-                          : failed(args->where.data, "a server uses it: stop it, or --rehearse");
+    code = open_and_run(args, how, &copy);
+    copy_remove(&copy);
+    return code;
 }
 
 static int run(int argc, char **argv)
@@ -318,6 +283,8 @@ static int run(int argc, char **argv)
     int code = options_start(&command_move, &args, argc, argv);
     if (code == OPTIONS_READ && !args.where.data)
         code = options_wrong(&command_move, "--data is missing");
+    if (code == OPTIONS_READ && args.rehearse && args.check)
+        code = options_wrong(&command_move, "--rehearse and --check are two things");
     if (code == OPTIONS_READ)
         code = where_find(&command_move, &args.where, NULL, &password, &how);
     return code == OPTIONS_READ ? start(&args, &how) : code;
@@ -325,16 +292,20 @@ static int run(int argc, char **argv)
 
 const struct cli_command command_move = {
     .name = "move",
-    .summary = "move a data directory to a cluster",
+    .summary = "move a data directory to a cluster, beside its server",
     .usage = "--data DIR --engine cluster --mysql URL [--rehearse | --check]",
     .about =
-        "Brings all facts of a directory (docs/FACTS.md) into a database that is empty, made by "
-        "`tidings cluster init`; then exports the database and compares all of it, and asks both "
-        "the same questions about users and posts that are drawn by chance. The directory is only "
-        "read.\n\nThe server must be stopped for as long as that takes. --rehearse does it all "
-        "with a copy of a directory that is in use, into a database of its own, and says how long "
-        "it took. Interrupted, by Ctrl-C too, the same command goes on, as long as no server has "
-        "changed the directory.",
+        "Copies everything in a directory, which a server may go on using, into a database that is "
+        "empty, made by `tidings cluster init`; then follows what the server does. When little is "
+        "left it asks for the server to be stopped, and waits until it is; brings the rest, asks "
+        "both sides the same questions about users and posts that are drawn by chance, and says "
+        "that it is done: then servers of the cluster may be started. Without a server it goes "
+        "through at once.\n\nThe directory is only read. Interrupted at any point, by Ctrl-C too, "
+        "the same "
+        "command goes on, as long as the directory's log goes back that far; otherwise drop "
+        "the database and begin anew. --rehearse does all but the end, into a database that is "
+        "dropped afterwards, compares every fact (docs/FACTS.md) and says how long the stop would "
+        "take. --check compares every fact of a move that is done, before servers are started.",
     .exits = "0 moved, and the same; 2 usage; 3 failed, interrupted, or not the same.",
     .options = options,
     .n_options = sizeof options / sizeof *options,

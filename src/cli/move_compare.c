@@ -2,20 +2,23 @@
 #include "cli/move_compare.h"
 
 #include <inttypes.h>
+#include <openssl/evp.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "cli/cli.h"
 
 /* ---- Drawing -------------------------------------------------------------------------------- */
 
 static uint64_t next_random(struct sample *sample)
 {
     sample->random = sample->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return sample->random >> 33;
+    return sample->random >> 11;
 }
 
-static void draw(struct sample *sample, struct drawn *drawn, uint64_t id)
+void sample_see(struct sample *sample, enum tidings_subject subject, uint64_t id)
 {
+    struct drawn *drawn = subject == TIDINGS_SUBJECT_POST ? &sample->posts : &sample->users;
     uint64_t at = drawn->seen++;
     if (at >= DRAWN_MAX)
         at = next_random(sample) % drawn->seen;
@@ -25,30 +28,63 @@ static void draw(struct sample *sample, struct drawn *drawn, uint64_t id)
         drawn->n++;
 }
 
-/* The number behind the name, if the line has it; 0 if it does not. Names are quoted in texts too, but not without a backslash. */
-static uint64_t number_of(const char *line, size_t n, const char *name)
+void sample_draw(struct sample *sample, struct tidings *shadow)
 {
-    const char *found = memmem(line, n, name, strlen(name));
-    return found ? strtoull(found + strlen(name), NULL, 10) : 0;
-}
-
-static void draw_line(struct sample *sample, const char *line, size_t n)
-{
-    static const char post[] = "{\"type\":\"post\",\"id\":";
-    uint64_t user = number_of(line, n, ",\"user_id\":");
-    if (n > sizeof post && !memcmp(line, post, sizeof post - 1)) {
-        draw(sample, &sample->posts, strtoull(line + sizeof post - 1, NULL, 10));
-        user = number_of(line, n, ",\"author_id\":");
+    for (int i = 0; i < DRAWN_MAX; i++) {
+        uint64_t user, post;
+        tidings_shadow_draw(shadow, next_random(sample), &user, &post);
+        if (user)
+            sample->users.ids[sample->users.n++] = user;
+        if (post)
+            sample->posts.ids[sample->posts.n++] = post;
     }
-    if (user)
-        draw(sample, &sample->users, user);
 }
 
-void sample_draw(struct sample *sample, const char *lines, size_t n)
+/* ---- Facts ---------------------------------------------------------------------------------- */
+
+struct sum {
+    EVP_MD_CTX *digest;
+    bool (*stop)(void);
+};
+
+static bool add_lines(void *ctx, const char *lines, size_t n)
 {
-    for (const char *end; n && (end = memchr(lines, '\n', n));
-         n -= (size_t)(end + 1 - lines), lines = end + 1)
-        draw_line(sample, lines, (size_t)(end - lines));
+    const struct sum *sum = ctx;
+    return !sum->stop() && EVP_DigestUpdate(sum->digest, lines, n);
+}
+
+static enum tidings_err sum_up(struct tidings *engine, bool (*stop)(void), uint64_t *facts,
+                               unsigned char result[EVP_MAX_MD_SIZE])
+{
+    struct sum sum = {EVP_MD_CTX_new(), stop};
+    struct tidings_export export = {
+        .write = add_lines, .ctx = &sum, .progress = progress_in_rows()};
+    enum tidings_err err = sum.digest && EVP_DigestInit_ex(sum.digest, EVP_sha256(), NULL)
+                               ? tidings_export(engine, &export)
+                               : TIDINGS_NO_MEMORY;
+    if (!err && !EVP_DigestFinal_ex(sum.digest, result, NULL))
+        err = TIDINGS_NO_MEMORY;
+    EVP_MD_CTX_free(sum.digest);
+    *facts = export.facts;
+    return err;
+}
+
+bool facts_compare(struct tidings *a, struct tidings *b, bool (*stop)(void), uint64_t *facts,
+                   const char **why)
+{
+    unsigned char sums[2][EVP_MAX_MD_SIZE] = {{0}, {0}};
+    uint64_t counts[2];
+    enum tidings_err err = sum_up(a, stop, &counts[0], sums[0]);
+    if (!err)
+        err = sum_up(b, stop, &counts[1], sums[1]);
+    bool same = !err && counts[0] == counts[1] && !memcmp(sums[0], sums[1], sizeof sums[0]);
+    *why = stop()  ? "interrupted: --check looks again"
+           : err   ? tidings_err_text(err)
+           : !same ? "exported, it is not the same"
+                   : NULL;
+    if (same)
+        *facts = counts[0];
+    return same;
 }
 
 /* ---- Answers -------------------------------------------------------------------------------- */

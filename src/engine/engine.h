@@ -12,10 +12,13 @@
 #include <pthread.h>
 
 #include "base/arena.h"
+#include "domain/ages.h"
 #include "tidings.h"
 
 struct engine;
 struct fact_sink;
+struct move_source;
+struct move_target;
 struct view;
 
 /* Where a fact stands among those that come in order (engine/facts/apply.h). */
@@ -29,6 +32,16 @@ struct import_mark {
     uint64_t taken, repeated, rejected;
     uint64_t check; /* of the input's beginning: 0, there is no import */
     struct fact_place place;
+    uint64_t batch; /* of a move: up to which all changes of its source are there */
+};
+
+/* What a move leaves besides rows. */
+struct import_left {
+    int64_t elapsed_ms; /* the time elapsed with the newest change; 0: not known */
+    struct ages ages;
+    bool has_secret; /* that cursors are sealed with */
+    uint8_t secret[TIDINGS_SECRET_BYTES];
+    const struct tidings_settings *settings; /* the rules of heat and folding in force */
 };
 
 struct engine_vtable {
@@ -69,8 +82,12 @@ struct engine_vtable {
     enum tidings_err (*import_piece)(struct engine *engine,
                                      void (*run)(void *ctx, struct view *view, uint64_t *newest),
                                      void *ctx, const struct import_mark *mark);
-    /* All is there: the mark goes. */
-    enum tidings_err (*import_end)(struct engine *engine);
+    /* All is there: the mark goes. `left` is NULL for facts. */
+    enum tidings_err (*import_end)(struct engine *engine, const struct import_left *left);
+
+    /* What a move goes out of, and into (engine/move/move.h). NULL: none does. */
+    const struct move_source *source;
+    const struct move_target *target;
 
     /* Those that it goes by. */
     const struct tidings_settings *(*settings)(struct engine *engine);
@@ -118,7 +135,7 @@ struct arena *answer_clear(struct tidings_answer *answer);
 
 /* ---- Engines -------------------------------------------------------------------------------- */
 
-/* On one directory. On failure *message is a static text. */
+/* On one directory, or a shadow of one. On failure *message is a static text. */
 enum tidings_err engine_local_open(const struct tidings_options *options, struct engine **engine,
                                    const char **message);
 

@@ -9,6 +9,7 @@
 #include "domain/check.h"
 #include "engine/engine.h"
 #include "engine/facts/facts.h"
+#include "engine/move/move.h"
 #include "engine/ops/ops.h"
 
 /* An answer holds a page, a post or every followed author, and never more than this. */
@@ -372,6 +373,44 @@ enum tidings_err tidings_import(struct tidings *tidings, struct tidings_import *
         return facts_import(tidings->engine, in, message);
     *message = tidings_err_text(err);
     return err;
+}
+
+/* ---- Moving --------------------------------------------------------------------------------- */
+
+static bool is_source(const struct tidings *tidings)
+{
+    return is_ours(tidings) && tidings->engine->vtable->source;
+}
+
+enum tidings_err tidings_move(struct tidings *from, struct tidings *to, struct tidings_move *move,
+                              const char **message)
+{
+    if (is_source(from) && is_ours(to) && to->engine->vtable->target)
+        return move_step(from->engine, to->engine, move, message);
+    *message = tidings_err_text(TIDINGS_UNSUPPORTED);
+    return TIDINGS_UNSUPPORTED;
+}
+
+enum tidings_err tidings_move_end(struct tidings *from, struct tidings *to, const char **message)
+{
+    if (is_source(from) && is_ours(to) && to->engine->vtable->target)
+        return move_end(from->engine, to->engine, message);
+    *message = tidings_err_text(TIDINGS_UNSUPPORTED);
+    return TIDINGS_UNSUPPORTED;
+}
+
+enum tidings_err tidings_shadow_lock(struct tidings *shadow)
+{
+    return is_source(shadow) ? shadow->engine->vtable->source->lock(shadow->engine)
+                             : TIDINGS_UNSUPPORTED;
+}
+
+void tidings_shadow_draw(struct tidings *shadow, uint64_t random, uint64_t *user_id,
+                         uint64_t *post_id)
+{
+    *user_id = *post_id = 0;
+    if (is_source(shadow))
+        shadow->engine->vtable->source->draw(shadow->engine, random, user_id, post_id);
 }
 
 enum tidings_err tidings_backup(struct tidings *tidings, struct tidings_backup *backup,

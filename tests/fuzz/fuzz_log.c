@@ -2,13 +2,14 @@
 /*
  * Any bytes as a segment of the redo log. The first byte says whether another segment follows, and whether to
  * make the checksums right first, so that what lies behind them is reached. No record is visited twice or out of
- * order, and every change of one is within it.
+ * order, and every change of one is within it. What a change is called when it moves is asked of each.
  */
-// sources: src/engine/local/storage/redo_read.c src/engine/local/storage/files.c src/base/crc32c.c
+// sources: src/engine/local/storage/redo_read.c src/engine/local/storage/files.c src/engine/local/rows/moved.c src/base/crc32c.c
 // libs: -lpthread
 #include <stdlib.h>
 
 #include "base/crc32c.h"
+#include "engine/local/rows/moved.h"
 #include "engine/local/storage/redo_bytes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -33,6 +34,10 @@ static bool check(void *ctx, const struct redo_record *record)
             abort();
         if (change.is_put && (change.value.p < record->changes.p ||
                               change.value.p + change.value.n > seen->segment.p + seen->segment.n))
+            abort();
+        struct moved moved;
+        if (moved_name((enum table)change.table, change.key, change.value, false, &moved) &&
+            moved.a > ((uint64_t)1 << (ID_BYTES * 8)))
             abort();
     }
     return true;

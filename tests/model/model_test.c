@@ -4,15 +4,17 @@
  * answer and every error compared.
  *
  *   model_test [--seed N] [--ops N] [--users N] [--dir DIR] [--keep] [--shrink-seconds N]
- *              [--moments N] [--facts N]
+ *              [--moments N] [--facts N] [--moves N]
  *
  * The seed decides everything, the engine's settings included. DIR is where data directories are
  * made (a new one under $TMPDIR, /dev/shm or /tmp if not given); --keep leaves the first run's
  * there. With --moments, directories restored to so many random moments of the run are compared as well. With --facts, the
- * world is exported and imported so many times.
+ * world is exported and imported so many times. With --moves, it moves to a cluster while it goes on, in so many rounds, and
+ * ends there.
  */
 #include "facts.h"
 #include "moments.h"
+#include "moves.h"
 #include "support/engine.h"
 
 #include <errno.h>
@@ -29,6 +31,7 @@ struct arguments {
     size_t users;
     size_t moments;
     size_t facts;
+    size_t moves;
     unsigned shrink_seconds;
     bool keep;
     char dir[4096];
@@ -38,7 +41,7 @@ struct arguments {
 static int usage(void)
 {
     fprintf(stderr, "usage: model_test [--seed N] [--ops N] [--users N] [--dir DIR] [--keep]\n"
-                    "                  [--shrink-seconds N] [--moments N] [--facts N]\n");
+                    "                  [--shrink-seconds N] [--moments N] [--facts N] [--moves N]\n");
     return 2;
 }
 
@@ -75,6 +78,10 @@ static bool parse_option(struct arguments *arguments, const char *name, const ch
         if (!parse_number(value, 1, 1000, &number))
             return false;
         arguments->facts = (size_t)number;
+    } else if (strcmp(name, "--moves") == 0) {
+        if (!parse_number(value, 1, 1000, &number))
+            return false;
+        arguments->moves = (size_t)number;
     } else if (strcmp(name, "--shrink-seconds") == 0) {
         if (!parse_number(value, 0, 86400, &number))
             return false;
@@ -156,6 +163,8 @@ static void print_command(const char *program, const struct arguments *arguments
         printf(" --moments %zu", arguments->moments);
     if (arguments->facts > 0)
         printf(" --facts %zu", arguments->facts);
+    if (arguments->moves > 0)
+        printf(" --moves %zu", arguments->moves);
     printf("\n");
 }
 
@@ -181,13 +190,16 @@ int main(int argc, char **argv)
         moments_hold(&replay, arguments.users, arguments.ops, arguments.moments);
     else if (arguments.facts > 0)
         facts_hold(&replay, arguments.users, arguments.ops, arguments.facts);
+    else if (arguments.moves > 0)
+        moves_hold(&replay, arguments.users, arguments.ops, arguments.moves);
     else
         replay_new(&replay, arguments.users, arguments.ops);
     print_summary(&arguments, &replay.recording->outcome);
     failed = replay.recording->outcome.failed;
     if (failed) {
         print_failure(replay.recording);
-        if (arguments.shrink_seconds > 0 && arguments.moments == 0 && arguments.facts == 0)
+        if (arguments.shrink_seconds > 0 && arguments.moments == 0 && arguments.facts == 0 &&
+            arguments.moves == 0)
             shrink(&replay, arguments.shrink_seconds);
         printf("to run it again: ");
         print_command(argv[0], &arguments);

@@ -315,6 +315,7 @@ static const struct engine_vtable cluster_vtable = {
     .import_look = cluster_import_look,
     .import_piece = cluster_import_piece,
     .import_end = cluster_import_end,
+    .target = &cluster_target,
     .settings = cluster_settings,
     .secret = cluster_secret,
     .cluster_status = cluster_status,

@@ -273,7 +273,7 @@ enum tidings_err cluster_import_look(struct engine *engine, struct import_mark *
 enum tidings_err cluster_import_piece(struct engine *engine,
                                       void (*run)(void *ctx, struct view *view, uint64_t *newest),
                                       void *ctx, const struct import_mark *mark);
-enum tidings_err cluster_import_end(struct engine *engine);
+enum tidings_err cluster_import_end(struct engine *engine, const struct import_left *left);
 /* If one has begun and not ended nobody but an import uses the tables. Readers learn how new an import was. On the first lane's
  * desk, before it runs. */
 enum tidings_err import_refuse_unfinished(struct cluster *cluster, const char **message);

@@ -10,10 +10,12 @@
 #include "domain/ids.h"
 #include "engine/cluster/cluster.h"
 #include "engine/facts/apply.h"
+#include "engine/ops/rules.h"
 
 enum { ROUNDS_MAX = 4096, TRIES_MAX = 4, KEYS_A_TIME = 10000, SILENT_MS = 600 * 1000 };
 
-#define MARK_COLUMNS "input_lines, taken, repeated, rejected, input_check, step, step_id, newest"
+#define MARK_COLUMNS \
+    "input_lines, taken, repeated, rejected, input_check, step, step_id, batch, newest"
 
 /* The row. It stays when the import has ended, for what was newest then. */
 struct stored {
@@ -46,15 +48,15 @@ static enum sql_outcome ask(struct desk *desk, uint64_t *numbers, unsigned n, bo
 
 static enum sql_outcome read_row(struct desk *desk, bool locks, struct stored *stored)
 {
-    enum { COLUMNS = 9 };
+    enum { COLUMNS = 10 };
     uint64_t at[COLUMNS];
     bool found;
     buf_literal(&desk->text, "SELECT " MARK_COLUMNS ", ended FROM import WHERE id=1");
     if (locks)
         buf_literal(&desk->text, " FOR UPDATE");
     enum sql_outcome outcome = ask(desk, at, COLUMNS, &found);
-    stored->exists = found && !at[8];
-    stored->newest = at[7];
+    stored->exists = found && !at[9];
+    stored->newest = at[8];
     if (!stored->exists)
         memset(at, 0, sizeof at);
     stored->mark = (struct import_mark){.lines = at[0],
@@ -62,14 +64,16 @@ static enum sql_outcome read_row(struct desk *desk, bool locks, struct stored *s
                                         .repeated = at[2],
                                         .rejected = at[3],
                                         .check = at[4],
-                                        .place = {at[5], at[6]}};
+                                        .place = {at[5], at[6]},
+                                        .batch = at[7]};
     return outcome;
 }
 
 static void put_row(struct desk *desk, const struct import_mark *mark, uint64_t newest)
 {
-    const uint64_t values[] = {mark->lines, mark->taken,      mark->repeated, mark->rejected,
-                               mark->check, mark->place.step, mark->place.id, newest};
+    const uint64_t values[] = {mark->lines,    mark->taken, mark->repeated,
+                               mark->rejected, mark->check, mark->place.step,
+                               mark->place.id, mark->batch, newest};
     buf_literal(&desk->text, "REPLACE INTO import (id, ended, " MARK_COLUMNS ") VALUES (1,0");
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         buf_printf(&desk->text, ",%llu", (unsigned long long)values[i]);
@@ -195,7 +199,7 @@ static bool run_once(struct cluster *cluster, struct piece *piece, uint64_t *new
     arena_clear(&desk->scratch);
     if (own.incomplete) {
         sheet_undo(&desk->sheet);
-        desk->n_positions = own.n_positions;
+        desk->n_events = own.n_events;
         return false;
     }
     sheet_keep(&desk->sheet);
@@ -315,8 +319,29 @@ static enum sql_outcome forget_keys(struct desk *desk)
     return outcome;
 }
 
-/* Whichever slot a server takes, its ids are greater than all there are. There are no events that anybody could have missed. */
-static enum sql_outcome finish(struct cluster *cluster)
+/* The time goes on, cursors stay good, and heat is what it was. */
+static void put_left(struct buf *text, const struct import_left *left)
+{
+    uint8_t ages[AGES_BYTES_MAX], packed[RULES_RECORD_MAX];
+    struct rules_record rules = {.stage = 0};
+    rules_of(left->settings, rules.value);
+    buf_literal(text, "UPDATE rules SET record=");
+    sql_put_bytes(text, (struct bytes){packed, rules_encode(&rules, packed)});
+    buf_literal(text, " WHERE id=1;");
+    if (left->elapsed_ms) {
+        buf_printf(text, "UPDATE clock SET elapsed_ms=%lld, ages=", (long long)left->elapsed_ms);
+        sql_put_bytes(text, (struct bytes){ages, ages_pack(&left->ages, ages)});
+        buf_char(text, ';');
+    }
+    if (left->has_secret) {
+        buf_literal(text, "UPDATE secret SET bytes=");
+        sql_put_bytes(text, (struct bytes){left->secret, sizeof left->secret});
+        buf_char(text, ';');
+    }
+}
+
+/* Whichever slot a server takes, its ids are greater than all there are, and so are positions. There are no events that a consumer could have missed. */
+static enum sql_outcome finish(struct cluster *cluster, const struct import_left *left)
 {
     struct desk *desk = desk_of(cluster);
     struct stored stored;
@@ -327,20 +352,24 @@ static enum sql_outcome finish(struct cluster *cluster)
     for (unsigned i = 0; i < ID_SLOTS; i++)
         buf_printf(&desk->text, "%s(%u,0,%llu,'1970-01-01')", i ? "," : "", i,
                    (unsigned long long)stored.newest);
-    buf_literal(&desk->text,
-                " ON DUPLICATE KEY UPDATE until_id=GREATEST(until_id, VALUES(until_id));"
-                "UPDATE relay SET position=(SELECT position FROM news_position WHERE id=1);"
-                "UPDATE import SET ended=1;COMMIT");
+    buf_printf(&desk->text,
+               " ON DUPLICATE KEY UPDATE until_id=GREATEST(until_id, VALUES(until_id));"
+               "UPDATE news_position SET position=GREATEST(position, %llu);",
+               (unsigned long long)stored.newest);
+    if (left)
+        put_left(&desk->text, left);
+    buf_literal(&desk->text, "UPDATE relay SET position=(SELECT position FROM news_position WHERE "
+                             "id=1);UPDATE import SET ended=1;COMMIT");
     outcome = sql_run(desk->sql, &desk->text);
     buf_clear(&desk->text);
     return outcome;
 }
 
-enum tidings_err cluster_import_end(struct engine *engine)
+enum tidings_err cluster_import_end(struct engine *engine, const struct import_left *left)
 {
     struct cluster *cluster = (struct cluster *)engine;
     if (!connect(cluster))
         return TIDINGS_UNREACHABLE;
     enum sql_outcome outcome = forget_keys(desk_of(cluster));
-    return sql_err(outcome ? outcome : finish(cluster));
+    return sql_err(outcome ? outcome : finish(cluster, left));
 }

@@ -151,8 +151,9 @@ enum tidings_err local_import_piece(struct engine *engine,
     return do_piece((struct local *)engine, &piece);
 }
 
-enum tidings_err local_import_end(struct engine *engine)
+enum tidings_err local_import_end(struct engine *engine, const struct import_left *left)
 {
     struct piece piece = {0};
+    (void)left;
     return do_piece((struct local *)engine, &piece);
 }

@@ -32,7 +32,7 @@ static void local_submit(struct engine *engine, struct tidings_call *call)
         writer_submit(local, call);
 }
 
-static enum tidings_err local_finish(struct engine *engine, struct tidings_call *call)
+enum tidings_err local_finish(struct engine *engine, struct tidings_call *call)
 {
     struct local *local = (struct local *)engine;
     struct reply reply = {call->op, call->answer, call->answer->memory};
@@ -45,7 +45,7 @@ static enum tidings_err local_finish(struct engine *engine, struct tidings_call 
     return err;
 }
 
-static int64_t local_elapsed(struct engine *engine)
+int64_t local_elapsed(struct engine *engine)
 {
     return clock_read(&((struct local *)engine)->clock).elapsed_ms;
 }
@@ -86,7 +86,7 @@ static void local_close(struct engine *engine)
     release(local);
 }
 
-static const struct tidings_settings *local_settings(struct engine *engine)
+const struct tidings_settings *local_settings(struct engine *engine)
 {
     return &((struct local *)engine)->settings;
 }
@@ -163,6 +163,8 @@ static enum tidings_err start(struct local *local, const struct tidings_options 
 enum tidings_err engine_local_open(const struct tidings_options *options, struct engine **engine,
                                    const char **message)
 {
+    if (options->shadow)
+        return shadow_open(options, engine, message);
     struct local *local = calloc(1, sizeof *local);
     if (!local)
         return TIDINGS_NO_MEMORY;

@@ -11,6 +11,7 @@
  *     sweep.c     removes what is nobody's any more
  *     load.c      what is kept in memory, from the data
  *     reheat.c    orders and states anew when the rules for them change
+ *     shadow.c    a copy that follows the log of a directory which another process uses
  *     local.c     opening, closing, and the engine's table
  */
 #ifndef LOCAL_LOCAL_H
@@ -73,6 +74,18 @@ struct local {
     struct writer writer;
 };
 
+/* ---- local.c -------------------------------------------------------------------------------- */
+
+/* Parts of the engine's table that serve a shadow, too. */
+enum tidings_err local_finish(struct engine *engine, struct tidings_call *call);
+int64_t local_elapsed(struct engine *engine);
+const struct tidings_settings *local_settings(struct engine *engine);
+
+/* ---- shadow.c ------------------------------------------------------------------------------- */
+
+enum tidings_err shadow_open(const struct tidings_options *options, struct engine **engine,
+                             const char **message);
+
 /* ---- snapshots.c ---------------------------------------------------------------------------- */
 
 void snapshots_init(struct snapshots *snapshots);
@@ -119,7 +132,7 @@ enum tidings_err local_import_look(struct engine *engine, struct import_mark *ma
 enum tidings_err local_import_piece(struct engine *engine,
                                     void (*run)(void *ctx, struct view *view, uint64_t *newest),
                                     void *ctx, const struct import_mark *mark);
-enum tidings_err local_import_end(struct engine *engine);
+enum tidings_err local_import_end(struct engine *engine, const struct import_left *left);
 
 /* ---- sweep.c -------------------------------------------------------------------------------- */
 
@@ -160,6 +173,9 @@ enum tidings_err names_make(struct local *local);
 void names_begin(struct kv_txn *txn);
 
 /* ---- reheat.c ------------------------------------------------------------------------------- */
+
+/* The settings in line with the rules in force. */
+enum tidings_err reheat_adopt(struct local *local);
 
 /* Brings stored orders and states in line with the settings, if these have changed; or, as stored,
  * the settings in line with them. */

@@ -24,7 +24,7 @@ enum { PIECE = 4096 };
 enum stage { DONE, CLEAR, FOLD, COMMENTS, POSTS };
 
 /* The rules in force. A row that is missing or damaged changes nothing. */
-static enum tidings_err adopt_rules(struct local *local)
+enum tidings_err reheat_adopt(struct local *local)
 {
     struct key key = key_meta("rules");
     struct rules_record stored;
@@ -228,7 +228,7 @@ enum tidings_err reheat(struct local *local, bool as_stored)
 {
     struct arena scratch;
     bool done = false;
-    enum tidings_err err = as_stored ? adopt_rules(local) : TIDINGS_OK;
+    enum tidings_err err = as_stored ? reheat_adopt(local) : TIDINGS_OK;
     arena_init(&scratch, SCRATCH_MEMORY_MAX);
     while (!err && !done)
         err = do_piece(local, &scratch, &done);

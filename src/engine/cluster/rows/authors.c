@@ -163,12 +163,20 @@ static struct value row_of(struct view *view, enum kind kind, uint64_t id)
     return value;
 }
 
-void cluster_add_number(struct view *view, enum realm realm, uint64_t author, uint64_t id)
+/* What is imported has its position already. */
+static void give_position(struct view *view, enum realm realm, uint64_t id)
 {
-    struct value head = row_of(view, realms[realm].head, author);
+    if (desk_view(view)->importing)
+        return;
     struct value post = row_of(view, realms[realm].post, id);
     post.numbers[realms[realm].position] = POSITION_LATER + ++desk_view(view)->desk->n_positions;
     desk_put(view, realms[realm].post, id, 0, 0, &post);
+}
+
+void cluster_add_number(struct view *view, enum realm realm, uint64_t author, uint64_t id)
+{
+    struct value head = row_of(view, realms[realm].head, author);
+    give_position(view, realm, id);
     head.numbers[AUTHOR_POSTS]++;
     head.numbers[AUTHOR_LAST_ID] = id;
     desk_put(view, realms[realm].head, author, 0, 0, &head);
@@ -190,6 +198,30 @@ void cluster_close_story(struct view *view, uint64_t story)
     desk_put(view, KIND_STORY, story, 0, 0, &row);
     desk_put(view, KIND_STORY_CLOSED, story, 0, 0, &(struct value){.exists = true});
 }
+
+/* ---- For a move ----------------------------------------------------------------------------- */
+
+void cluster_put_head(struct view *view, enum realm realm, uint64_t author, const struct head *head)
+{
+    struct value row = row_of(view, realms[realm].head, author);
+    bool closed = head->last_id == HEAD_CLOSED || row.numbers[AUTHOR_LAST_ID] == HEAD_CLOSED;
+    uint64_t last_id = head->n_posts ? head->ids[head->n_posts - 1] : 0;
+    row.numbers[AUTHOR_POSTS] = head->n_posts;
+    row.numbers[AUTHOR_DELETED] = head->n_deleted;
+    row.numbers[AUTHOR_LAST_ID] = closed ? HEAD_CLOSED : last_id;
+    desk_put(view, realms[realm].head, author, 0, 0, &row);
+}
+
+void cluster_put_deletions(struct view *view, enum realm realm, uint64_t author,
+                           const uint32_t *numbers, uint32_t first, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        struct value deletion = {.exists = true, .numbers = {numbers[i]}};
+        desk_put(view, realms[realm].deletion, author, first + i, 0, &deletion);
+    }
+}
+
+/* ---- Moments -------------------------------------------------------------------------------- */
 
 /* Positions grow with the numbers. */
 uint32_t cluster_posts_by(struct view *view, const struct head *head,

@@ -97,6 +97,7 @@ static inline struct desk_view *desk_view(struct view *view)
 }
 
 extern const struct rows cluster_rows;
+extern const struct move_target cluster_target;
 
 /* A position that is given when the batch is committed: so many behind the last one. */
 #define POSITION_LATER ((uint64_t)1 << 63)
@@ -140,6 +141,10 @@ const struct head *cluster_get_head(struct view *view, enum realm realm, uint64_
 void cluster_add_number(struct view *view, enum realm realm, uint64_t author, uint64_t id);
 void cluster_add_deletion(struct view *view, enum realm realm, uint64_t author, uint32_t number);
 void cluster_close_story(struct view *view, uint64_t story);
+void cluster_put_head(struct view *view, enum realm realm, uint64_t author,
+                      const struct head *head);
+void cluster_put_deletions(struct view *view, enum realm realm, uint64_t author,
+                           const uint32_t *numbers, uint32_t first, uint32_t n);
 uint32_t cluster_posts_by(struct view *view, const struct head *head,
                           const struct tidings_moment *at);
 

@@ -5,6 +5,7 @@
 #include "domain/ids.h"
 #include "domain/name.h"
 #include "engine/cluster/rows/desk.h"
+#include "engine/move/move.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/target.h"
 
@@ -201,10 +202,21 @@ static bool get_post(struct view *view, uint64_t id, struct post_record *post)
     return true;
 }
 
-static void put_post(struct view *view, uint64_t id, const struct post_record *post)
+/*
+ * What was published elsewhere has its id, less one, for a position: so it is in a moment of there if its id was in it, and positions go on behind the newest id that was
+ * brought. Otherwise it keeps the one it has; a new one gets it from add_number.
+ */
+static uint64_t position_of(struct view *view, enum kind kind, uint64_t id, unsigned number)
 {
     const uint64_t key[ROW_KEYS] = {id};
-    const struct value *before = sheet_peek(&desk_view(view)->desk->sheet, KIND_POST, key);
+    const struct value *before = sheet_peek(&desk_view(view)->desk->sheet, kind, key);
+    if (desk_view(view)->importing)
+        return id - 1;
+    return before ? before->numbers[number] : 0;
+}
+
+static void put_post(struct view *view, uint64_t id, const struct post_record *post)
+{
     struct value row = {
         .exists = true,
         .numbers =
@@ -214,7 +226,7 @@ static void put_post(struct view *view, uint64_t id, const struct post_record *p
                 [POST_KIND] = post->kind,
                 [POST_EDITED] = post->edited,
                 [POST_REMOVED] = post->removed,
-                [POST_POSITION] = before ? before->numbers[POST_POSITION] : 0,
+                [POST_POSITION] = position_of(view, KIND_POST, id, POST_POSITION),
             },
         .texts = {[POST_TITLE] = post->title,
                   [POST_EXCERPT] = post->excerpt,
@@ -429,8 +441,6 @@ static bool get_scene(struct view *view, uint64_t id, struct scene_record *scene
 
 static void put_scene(struct view *view, uint64_t id, const struct scene_record *scene)
 {
-    const uint64_t key[ROW_KEYS] = {id};
-    const struct value *before = sheet_peek(&desk_view(view)->desk->sheet, KIND_SCENE, key);
     struct value row = {
         .exists = true,
         .numbers =
@@ -440,7 +450,7 @@ static void put_scene(struct view *view, uint64_t id, const struct scene_record 
                 [SCENE_MESSAGES] = scene->n_messages,
                 [SCENE_EDITED] = scene->edited,
                 [SCENE_REMOVED] = scene->removed,
-                [SCENE_POSITION] = before ? before->numbers[SCENE_POSITION] : 0,
+                [SCENE_POSITION] = position_of(view, KIND_SCENE, id, SCENE_POSITION),
             },
         .texts = {scene->title},
     };
@@ -650,8 +660,7 @@ static uint64_t next_id(struct view *view)
     return own->last_id = id;
 }
 
-/* Its position is given with the commit. */
-static void add_event(struct view *view, struct tidings_event *event)
+static void put_event(struct view *view, const struct tidings_event *event)
 {
     enum { FIRST = 64 };
     struct desk *desk = desk_view(view)->desk;
@@ -667,8 +676,16 @@ static void add_event(struct view *view, struct tidings_event *event)
         desk->events = grown;
         desk->events_room = room;
     }
-    event->event_id = POSITION_LATER + ++desk->n_positions;
     desk->events[desk->n_events++] = *event;
+}
+
+/* Its position is given with the commit. */
+static void add_event(struct view *view, struct tidings_event *event)
+{
+    if (view_failed(view))
+        return;
+    event->event_id = POSITION_LATER + ++desk_view(view)->desk->n_positions;
+    put_event(view, event);
 }
 
 /* ---- Moments: how far positions have come --------------------------------------------------- */
@@ -780,4 +797,10 @@ const struct rows cluster_rows = {
     .moment = moment,
     .has_been = has_been,
     .posts_by = cluster_posts_by,
+};
+
+const struct move_target cluster_target = {
+    .put_head = cluster_put_head,
+    .put_deletions = cluster_put_deletions,
+    .put_event = put_event,
 };

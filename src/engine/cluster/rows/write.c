@@ -154,23 +154,28 @@ static void put_all(struct buf *text, struct row **rows, size_t n, bool last)
     }
 }
 
+/* Those of a move have their positions, and may be there already. */
 static void put_events(struct desk *desk)
 {
     struct buf *text = &desk->text;
     if (!desk->n_events)
         return;
+    bool moved = !(desk->events[0].event_id & POSITION_LATER);
     buf_literal(text,
                 "INSERT INTO outbox_event (position, event_type, happened_at, actor_id, target_id, "
                 "author_id, delta, post_id, reaction, slot) VALUES ");
     for (size_t i = 0; i < desk->n_events; i++) {
         const struct tidings_event *event = &desk->events[i];
-        buf_printf(text, "%s(@p+%llu,%u,%lld,%llu,%llu,%llu,%lld,%llu,%u,%u)", i ? "," : "",
-                   (unsigned long long)(event->event_id - POSITION_LATER), (unsigned)event->type,
+        buf_text(text, i ? ",(" : "(");
+        put_number(text, KIND_POSITION, event->event_id);
+        buf_printf(text, ",%u,%lld,%llu,%llu,%llu,%lld,%llu,%u,%u)", (unsigned)event->type,
                    (long long)event->happened_at, (unsigned long long)event->actor_user_id,
                    (unsigned long long)event->target_id, (unsigned long long)event->author_id,
                    (long long)event->delta, (unsigned long long)event->post_id,
                    (unsigned)event->reaction, desk->slot);
     }
+    if (moved)
+        buf_literal(text, " ON DUPLICATE KEY UPDATE position=VALUES(position)");
     buf_char(text, ';');
 }
 
@@ -183,7 +188,7 @@ bool desk_write(struct desk *desk)
         desk->sheet.failed = true;
         return false;
     }
-    bool anything = n || desk->n_positions;
+    bool anything = n || desk->n_positions || desk->n_events;
     put_all(text, rows, n, false);
     if (desk->n_positions)
         buf_printf(text,

@@ -15,9 +15,6 @@
 
 #include "engine/local/storage/store.h"
 
-/* What the server keeps beside our files: without it all cursors would be void. */
-static const char seal_key[] = "seal.key";
-
 struct place {
     char dir[PATH_BYTES], log_dir[PATH_BYTES], base_dir[PATH_BYTES];
 };
@@ -136,9 +133,9 @@ static enum tidings_err copy_seal_key(struct copying *copying)
 {
     char path[PATH_BYTES];
     struct stat stat;
-    if (!path_join(path, copying->from->dir, seal_key))
+    if (!path_join(path, copying->from->dir, STORE_SEAL_KEY))
         return TIDINGS_IO;
-    return lstat(path, &stat) ? TIDINGS_OK : copy_one(copying, seal_key, 0, NULL);
+    return lstat(path, &stat) ? TIDINGS_OK : copy_one(copying, STORE_SEAL_KEY, 0, NULL);
 }
 
 /* The newest base image that is whole; *number is where the log has to begin behind. */
@@ -358,7 +355,7 @@ static enum tidings_err restore_seal_key(const char *from, const char *to)
 {
     char old[PATH_BYTES], copy[PATH_BYTES];
     struct stat stat;
-    if (!path_join(old, from, seal_key) || !path_join(copy, to, seal_key))
+    if (!path_join(old, from, STORE_SEAL_KEY) || !path_join(copy, to, STORE_SEAL_KEY))
         return TIDINGS_IO;
     return lstat(old, &stat) ? TIDINGS_OK : file_copy(old, copy, 0, NULL, NULL);
 }

@@ -21,6 +21,9 @@
 
 enum { COMPLAINT_BYTES = 256 };
 
+/* What the server keeps beside our files: without it all cursors would be void. */
+#define STORE_SEAL_KEY "seal.key"
+
 struct store_options {
     const char *dir;
     const struct tidings_settings *settings;
