@@ -100,6 +100,24 @@ static void a_badge_is_remembered(void **state)
     assert_int_equal(status_of(1).redis.recalled, before);
 }
 
+/* Of an author who has deleted something it takes more than the number of posts to count. Nothing of theirs is read, so no read map is needed either. */
+static void what_is_deleted_is_not_counted_from_memory(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 2; i++) {
+        assert_int_equal(run_on(0, publish_op(FIRST_AUTHOR + i)), TIDINGS_OK);
+        struct tidings_op gone = {.kind = TIDINGS_OP_DELETE,
+                                  .user_id = FIRST_AUTHOR + i,
+                                  .u.post.post_id = answer.u.post.id};
+        assert_int_equal(run_on(0, gone), TIDINGS_OK);
+    }
+    assert_true(in_time(agrees));
+    assert_true(in_time(recalls));
+    uint64_t before = status_of(1).redis.recalled;
+    assert_int_equal(badge_on(1, ANN, false), AUTHORS);
+    assert_int_equal(status_of(1).redis.recalled, before + 1);
+}
+
 static void change_something(unsigned i)
 {
     uint64_t author = FIRST_AUTHOR + rng_below(&rng, AUTHORS);
@@ -277,6 +295,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         TEST(a_badge_is_remembered),
+        TEST(what_is_deleted_is_not_counted_from_memory),
         TEST(own_changes_are_seen_at_once_everywhere),
         TEST(what_others_do_is_seen_soon),
         TEST(what_was_seen_is_shown_by_any_server),

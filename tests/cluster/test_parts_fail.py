@@ -271,16 +271,30 @@ def somebody_waits():
     return int(database.run("SELECT COUNT(*) FROM information_schema.innodb_lock_waits")[0])
 
 
-def test_a_server_that_stands_still_with_locks_blocks_nobody_for_longer_than_its_lease(cluster):
-    """It has locked its user, and waits for a post; then it sleeps, and gets the post's lock as well."""
-    sleeper, other = cluster.servers[:2]
-    ann = sleeper.user()
-    post = ann.publish()["id"]
+def somebody_holds():
+    """A transaction that waits for nobody has locked rows."""
+    return int(database.run("SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'RUNNING' AND trx_rows_locked > 1")[0])
+
+
+def fall_asleep(sleeper, ann, post):
+    """With locks held: the like has its user's, waits for the post's, and gets it. False if it had just given up waiting."""
     liking = threading.Thread(target=ann.send, args=["PUT", f"/v1/posts/{post}/like"])
     with held(sleeper, f"SELECT * FROM post WHERE post_id = {post} FOR UPDATE"):
         liking.start()
         wait_until(somebody_waits, "the like waits for the post")
         sleeper.process.send_signal(signal.SIGSTOP)
+    if somebody_holds():
+        return liking
+    sleeper.process.send_signal(signal.SIGCONT)
+    liking.join()
+    return None
+
+
+def test_a_server_that_stands_still_with_locks_blocks_nobody_for_longer_than_its_lease(cluster):
+    sleeper, other = cluster.servers[:2]
+    ann = sleeper.user()
+    post = ann.publish()["id"]
+    liking = wait_until(lambda: fall_asleep(sleeper, ann, post), "it sleeps with locks held", 120)
     try:
         elsewhere = other.user(ann.id)
         assert elsewhere.send("POST", "/v1/posts", NOTE).status == 503, "the locks are held"

@@ -37,6 +37,7 @@ void desk_init(struct cluster *cluster, struct desk *desk, bool reads)
                           .reads = reads};
     sheet_init(&desk->sheet, SHEET_MEMORY_MAX);
     desk->copies = &cluster->copies;
+    desk->current = &cluster->memory.current;
     desk->known = &cluster->known;
     known_join(desk->known, &desk->guest);
     arena_init(&desk->scratch, SCRATCH_MEMORY_MAX);

@@ -250,25 +250,6 @@ static bool can_be_recalled(const struct tidings_call *call)
     return call->op->kind == TIDINGS_OP_BADGE && !call->op->exact;
 }
 
-/* The rows of the authors whom the user follows, as far as they are known. */
-static void put_authors(struct reader *reader, const struct version *user, uint64_t position)
-{
-    struct desk *desk = &reader->desk;
-    struct tie_stored *pairs;
-    size_t n;
-    if (!copies_get(desk->copies, REALM_POSTS, user->user, user->version, &desk->scratch, &pairs,
-                    &n))
-        return;
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t key[ROW_KEYS] = {pairs[i].author};
-        struct value row;
-        if (!sheet_peek(&desk->sheet, KIND_AUTHOR, key) &&
-            current_get(&reader->cluster->memory.current, pairs[i].author, position, &row))
-            sheet_loaded(&desk->sheet, KIND_AUTHOR, key, &row);
-    }
-    arena_clear(&desk->scratch);
-}
-
 static void put_user(struct reader *reader, const struct version *user, uint64_t position)
 {
     struct value row = {.exists = true};
@@ -277,7 +258,6 @@ static void put_user(struct reader *reader, const struct version *user, uint64_t
         return;
     row.numbers[USER_VERSION] = user->version;
     sheet_loaded(&reader->desk.sheet, KIND_USER, key, &row);
-    put_authors(reader, user, position);
 }
 
 static size_t ask_versions(struct reader *reader, struct tidings_call **calls, size_t n)
@@ -310,6 +290,7 @@ size_t memory_recall(struct reader *reader, struct tidings_call **calls,
     sheet_loaded(&reader->desk.sheet, KIND_POSITION, only_row, &at);
     for (size_t i = 0; i < own->n; i++)
         put_user(reader, &own->users[i], position);
+    reader->desk.recalls_at = position;
     for (size_t i = 0; i < n; i++) {
         if (can_be_recalled(calls[i]) && calls[i]->op->seen <= position &&
             reader_try(reader, calls[i], i, &said[i])) {
@@ -322,6 +303,7 @@ size_t memory_recall(struct reader *reader, struct tidings_call **calls,
         calls[left++] = calls[i];
     }
     atomic_fetch_add(&memory->looked_up, own->n - (n - left));
+    reader->desk.recalls_at = 0;
     desk_clear(&reader->desk);
     return left;
 }

@@ -125,10 +125,12 @@ const struct head *cluster_get_head(struct view *view, enum realm realm, uint64_
     if (!row || !made)
         return &none.head;
     struct known_key key = {realm, author, row->numbers[AUTHOR_REMADE]};
-    struct known_found found = known_find(own->desk->known, &own->desk->guest, key);
+    struct known_found found = {0};
     uint32_t posts = (uint32_t)row->numbers[AUTHOR_POSTS];
     uint32_t ids = own->need == NEED_IDS ? posts : 0;
     uint32_t deleted = own->need == NEED_COUNTS ? 0 : (uint32_t)row->numbers[AUTHOR_DELETED];
+    if (ids || deleted) /* the row says all that is needed of most */
+        found = known_find(own->desk->known, &own->desk->guest, key);
     bool known = found.n_deleted >= deleted && found.n_ids >= ids;
     if (!known && is_torn(own->desk, key)) {
         view_corrupt(view);

@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 #include "engine/cluster/rows/sheet.h"
+#include "engine/inbox/tie.h"
 
 struct current_row {
     uint64_t author;
@@ -37,6 +38,10 @@ uint64_t current_position(struct current *current);
 
 /* As it is at that position, which was the news' a moment ago; false if that is not known. */
 bool current_get(struct current *current, uint64_t author, uint64_t position, struct value *value);
+/* How many posts the authors of these pairs have at that position, in the same order: those who have deleted nothing. CURRENT_UNKNOWN: of the others, or it is not known. */
+#define CURRENT_UNKNOWN UINT32_MAX
+void current_posts(struct current *current, uint64_t position, const struct tie_stored *pairs,
+                   size_t n, uint32_t *posts);
 /* It is so in a snapshot of that position. */
 void current_put(struct current *current, uint64_t author, uint64_t position,
                  const struct value *value);

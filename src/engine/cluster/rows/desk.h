@@ -8,6 +8,7 @@
 
 #include "engine/clock.h"
 #include "engine/cluster/rows/copies.h"
+#include "engine/cluster/rows/current.h"
 #include "engine/cluster/rows/ids.h"
 #include "engine/cluster/rows/known.h"
 #include "engine/cluster/rows/sheet.h"
@@ -53,7 +54,9 @@ struct desk {
     struct sheet sheet;
     struct known *known; /* the server's */
     struct known_guest guest;
-    struct copies *copies;            /* the server's, too */
+    struct copies *copies;   /* the server's, too */
+    struct current *current; /* and these */
+    uint64_t recalls_at;     /* answers come from memory, as of that position; 0: they do not */
     struct wanted_head *wanted_heads; /* what an operation needs of them and is not known */
     size_t n_wanted_heads, wanted_heads_room;
     struct known_key *torn; /* heads of which rows are missing, as the batch has found */
@@ -154,6 +157,7 @@ bool cluster_get_pair(struct view *view, struct tie *tie);
 void cluster_put_pair(struct view *view, struct tie *tie);
 /* The columns beside the packed pair, which follow from it. */
 void cluster_pair_columns(const struct tie *tie, uint64_t numbers[ROW_NUMBERS]);
+bool cluster_sum_unread(struct view *view, uint64_t fan, struct unread_sum *sum);
 size_t cluster_get_pairs(struct view *view, enum realm realm, uint64_t fan, bool heads,
                          struct tie_stored **out);
 /* The batch is committed: copies of its users' pairs follow. */

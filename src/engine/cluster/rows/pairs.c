@@ -144,6 +144,50 @@ size_t cluster_get_pairs(struct view *view, enum realm realm, uint64_t fan, bool
     return n;
 }
 
+/* ---- Counting from memory ------------------------------------------------------------------- */
+
+/* With the author's head: of the row that is remembered, if it is. */
+static void find_head(struct view *view, struct tie_stored *pair)
+{
+    struct desk *desk = desk_view(view)->desk;
+    const uint64_t key[ROW_KEYS] = {pair->author};
+    struct value row;
+    if (!sheet_peek(&desk->sheet, KIND_AUTHOR, key) &&
+        current_get(desk->current, pair->author, desk->recalls_at, &row))
+        sheet_loaded(&desk->sheet, KIND_AUTHOR, key, &row);
+    pair->head = cluster_get_head(view, REALM_POSTS, pair->author);
+}
+
+/* Most authors have deleted nothing: then their number of posts is all it takes. */
+bool cluster_sum_unread(struct view *view, uint64_t fan, struct unread_sum *sum)
+{
+    struct desk *desk = desk_view(view)->desk;
+    const struct value *user = desk->recalls_at ? desk_get(view, KIND_USER, fan, 0, 0) : NULL;
+    struct tie_stored *pairs;
+    size_t n;
+    if (!user || !user->numbers[USER_VERSION] ||
+        !copies_get(desk->copies, REALM_POSTS, fan, user->numbers[USER_VERSION], view->scratch,
+                    &pairs, &n))
+        return false;
+    uint32_t *posts = view_array(view, view->scratch, n, sizeof *posts);
+    if (!posts)
+        return false;
+    current_posts(desk->current, desk->recalls_at, pairs, n, posts);
+    *sum = (struct unread_sum){.rest = pairs};
+    for (size_t i = 0; i < n; i++) {
+        struct pair_sum own;
+        bool known = posts[i] != CURRENT_UNKNOWN && pair_sum(pairs[i].value, &own);
+        int64_t unread = known ? pair_sum_unread(own, posts[i]) : -1;
+        if (unread >= 0)
+            sum->unread += (uint64_t)unread;
+        else
+            pairs[sum->n_rest++] = pairs[i];
+    }
+    for (size_t i = 0; i < sum->n_rest; i++)
+        find_head(view, &pairs[i]);
+    return true;
+}
+
 /* ---- What a batch has changed --------------------------------------------------------------- */
 
 static void put_copies(struct desk *desk, enum realm realm, const struct row *user)

@@ -251,15 +251,6 @@ static void put_body(struct view *view, uint64_t id, struct bytes body)
     put_text(view, KIND_BODY, id, body);
 }
 
-/* The engine knows no more than the pairs. */
-static bool sum_unread(struct view *view, uint64_t fan, struct unread_sum *sum)
-{
-    (void)view;
-    (void)fan;
-    (void)sum;
-    return false;
-}
-
 /* ---- The reading history -------------------------------------------------------------------- */
 
 static void put_history(struct view *view, uint64_t reader, const struct history_entry *entries,
@@ -751,7 +742,7 @@ const struct rows cluster_rows = {
     .get_pair = cluster_get_pair,
     .put_pair = cluster_put_pair,
     .get_pairs = cluster_get_pairs,
-    .sum_unread = sum_unread,
+    .sum_unread = cluster_sum_unread,
     .get_readmap = cluster_get_readmap,
     .get_read_bits = cluster_get_read_bits,
     .put_readmap = cluster_put_readmap,
