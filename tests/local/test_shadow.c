@@ -155,13 +155,14 @@ static void rows_have_the_names_of_what_they_are(void **state)
     assert_named(name_of(TABLE_ONCE, key_once(4, once), true), MOVED_ONCE, 4, 5, 6);
     assert_named(name_of(TABLE_SCENE, key_given(8, 32), true), MOVED_GIVEN, 8, 32, 3);
     assert_named(name_of(TABLE_KEY, key_id(9), true), MOVED_POST_KEY, 9, 0, 0);
-    /* What follows from others has none, or only among changes. */
+    /* What follows from others has none; what comes with another in a walk, only among changes. */
     assert_int_equal(name_of(TABLE_USER, key_history(4, 5, 6), false).kind, none);
     assert_int_equal(name_of(TABLE_FOLLOWER, key_follower(4, 5), false).kind, none);
     assert_int_equal(name_of(TABLE_META, key_meta("newest"), false).kind, none);
-    assert_int_equal(name_of(TABLE_HOT, key_hot(TIDINGS_NOTE, 3, 9), true).kind, none);
-    assert_named(name_of(TABLE_HOT, key_hot(TIDINGS_NOTE, 3, 9), false), MOVED_POST, 9, 0, 0);
-    assert_named(name_of(TABLE_TARGET, key_hot_reply(9, 3, 11), false), MOVED_COMMENT, 11, 0, 0);
+    assert_int_equal(name_of(TABLE_META, key_meta("rules"), false).kind, MOVED_RULES);
+    assert_int_equal(name_of(TABLE_HOT, key_hot(TIDINGS_NOTE, 3, 9), false).kind, none);
+    assert_int_equal(name_of(TABLE_TARGET, key_row(9, ROW_COUNTS), true).kind, none);
+    assert_named(name_of(TABLE_TARGET, key_row(9, ROW_COUNTS), false), MOVED_POST, 9, 0, 0);
 }
 
 /* A key of seven bytes in all is as long as an id. */

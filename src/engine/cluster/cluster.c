@@ -16,6 +16,7 @@
 
 /* Authors' rows that are remembered: some 700,000. */
 #define CURRENT_BYTES ((size_t)32 << 20)
+#define BITS_BYTES    ((size_t)8 << 20)
 
 enum { BUSY_RETRY_MS = 1000 };
 
@@ -38,6 +39,7 @@ void desk_init(struct cluster *cluster, struct desk *desk, bool reads)
     sheet_init(&desk->sheet, SHEET_MEMORY_MAX);
     desk->copies = &cluster->copies;
     desk->current = &cluster->memory.current;
+    desk->bits = &cluster->memory.bits;
     desk->known = &cluster->known;
     known_join(desk->known, &desk->guest);
     arena_init(&desk->scratch, SCRATCH_MEMORY_MAX);
@@ -262,6 +264,7 @@ static void release(struct cluster *cluster)
     known_release(&cluster->known);
     memory_close(cluster);
     current_release(&cluster->memory.current);
+    bits_release(&cluster->memory.bits);
     sql_close(cluster->pulse.sql);
     ticker_release(&cluster->pulse.ticker);
     ticker_release(&cluster->reconciler);
@@ -388,6 +391,7 @@ static struct cluster *make(const struct tidings_options *options)
     copies_init(&cluster->copies, (size_t)cluster->settings.recent_mb << 20);
     known_init(&cluster->known, (size_t)cluster->settings.heads_mb << 20);
     current_init(&cluster->memory.current, options->redis ? CURRENT_BYTES : 0);
+    bits_init(&cluster->memory.bits, options->redis ? BITS_BYTES : 0);
     ids_init(&cluster->ids);
     queue_init(&cluster->reads);
     for (unsigned i = 0; i < LANES; i++) {

@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "engine/cluster/rows/bits.h"
 #include "engine/cluster/rows/current.h"
 #include "engine/cluster/versions.h"
 #include "sql/sql.h"
@@ -34,6 +35,7 @@ struct memory {
     bool wanted; /* there is a Redis */
     bool exact;  /* and yet nobody is answered from memory */
     struct current current;
+    struct bits bits;
     struct versions *probe;         /* the caretaker's */
     _Atomic unsigned masters, away; /* when it last looked */
     pthread_mutex_t telling;        /* of what follows */

@@ -305,6 +305,8 @@ static void carry_one(struct carrying *c, const struct moved *moved)
     case MOVED_WEBHOOKS:
         carry_webhooks(c);
         break;
+    case MOVED_RULES:
+        break;
     }
 }
 

@@ -79,7 +79,7 @@ static void sort(struct moved_set *set)
 
 /* ---- A piece -------------------------------------------------------------------------------- */
 
-/* With the rules of heat that are in force there: after a change of these all that has a heat is among what has changed. */
+/* With the rules of heat that are in force there. */
 static void run_piece(void *ctx, struct view *view, uint64_t *newest)
 {
     struct moving *m = ctx;
@@ -148,6 +148,7 @@ static enum tidings_err walk(struct moving *m)
     struct moved_set set = {0};
     enum tidings_err err = TIDINGS_OK;
     bool more = m->mark.place.step != WALKED;
+    m->rows = 0;
     m->place = (struct moved_place){.table = m->mark.place.step, .id = m->mark.place.id};
     while (!err && more && !is_to_stop(m)) {
         set.n = set.bytes = 0;
@@ -165,10 +166,18 @@ static enum tidings_err walk(struct moving *m)
 
 /* ---- What has changed ----------------------------------------------------------------------- */
 
+/* What has a heat has it by the rules of when it was carried. If others come into force, all of it is to be carried again, and the mark says so from now on. */
+static void note_rules(struct moving *m, const struct moved_set *set)
+{
+    if (set->n && set->at[set->n - 1].kind == MOVED_RULES)
+        m->mark.place = (struct fact_place){0, 0};
+}
+
 static enum tidings_err put_changes(struct moving *m, struct moved_set *set, uint64_t batch)
 {
     enum tidings_err err = TIDINGS_OK;
     sort(set);
+    note_rules(m, set);
     for (size_t at = 0, n = 1; !err && n && !is_to_stop(m); at += n) {
         n = piece_of(set->at + at, set->n - at);
         if (at + n == set->n)
@@ -221,9 +230,11 @@ static enum tidings_err step(struct moving *m, uint64_t batch, const char **mess
     enum tidings_err err = m->source->look(m->from, &m->view);
     if (err)
         return err;
-    err = walk(m);
-    if (!err && !m->move->stopped)
-        err = follow(m, batch, message);
+    do {
+        err = walk(m);
+        if (!err && !m->move->stopped)
+            err = follow(m, batch, message);
+    } while (!err && !m->move->stopped && m->mark.place.step != WALKED);
     m->source->look_away(m->from);
     return err;
 }

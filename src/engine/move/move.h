@@ -37,6 +37,7 @@ enum moved_kind {
     MOVED_ONCE,            /* user, and the two halves of the key */
     MOVED_EVENT,           /* id */
     MOVED_WEBHOOKS,        /* all of them */
+    MOVED_RULES,           /* of heat and folding: no row, but everything is carried again */
 };
 
 struct moved {

@@ -7,6 +7,7 @@
 #define CLUSTER_ROWS_DESK_H
 
 #include "engine/clock.h"
+#include "engine/cluster/rows/bits.h"
 #include "engine/cluster/rows/copies.h"
 #include "engine/cluster/rows/current.h"
 #include "engine/cluster/rows/ids.h"
@@ -56,7 +57,8 @@ struct desk {
     struct known_guest guest;
     struct copies *copies;   /* the server's, too */
     struct current *current; /* and these */
-    uint64_t recalls_at;     /* answers come from memory, as of that position; 0: they do not */
+    struct bits *bits;
+    uint64_t recalls_at; /* answers come from memory, as of that position; 0: they do not */
     struct wanted_head *wanted_heads; /* what an operation needs of them and is not known */
     size_t n_wanted_heads, wanted_heads_room;
     struct known_key *torn; /* heads of which rows are missing, as the batch has found */

@@ -242,14 +242,34 @@ static bool has_maps(struct view *view, const struct tie *tie)
     return here;
 }
 
+/* What they are called in memory; false: by no name. A lane changes what it reads. */
+static bool name_bits(struct view *view, const struct tie *tie, uint32_t chunk,
+                      struct bits_name *name)
+{
+    struct desk *desk = desk_view(view)->desk;
+    const uint64_t key[ROW_KEYS] = {tie->fan};
+    const struct value *user = sheet_peek(&desk->sheet, KIND_USER, key);
+    if (!desk->reads || tie->realm != REALM_POSTS || !user || !user->numbers[USER_VERSION])
+        return false;
+    *name = (struct bits_name){tie->fan, user->numbers[USER_VERSION], tie->author, chunk};
+    return true;
+}
+
 uint64_t cluster_get_read_bits(struct view *view, const struct tie *tie, uint32_t chunk)
 {
+    struct desk *desk = desk_view(view)->desk;
+    struct bits_name name;
     uint64_t bits = 0;
+    bool named = name_bits(view, tie, chunk, &name);
+    if (named && desk->recalls_at && bits_get(desk->bits, name, &bits))
+        return bits;
     const struct value *row =
         has_maps(view, tie) ? desk_get(view, realms[tie->realm].map, tie->fan, tie->author, chunk)
                             : NULL;
     if (row && row->exists && !readmap_decode_bits(row->texts[0], &bits))
         view_corrupt(view);
+    if (row && named && !view_failed(view))
+        bits_put(desk->bits, name, bits);
     return bits;
 }
 

@@ -4,23 +4,12 @@
 
 #include "engine/local/rows/rows.h"
 
-/*
- * A table's rows of one letter, and what their keys have behind the first id. Those that follow from others are missing, but for the orders by heat: these are all that changes of a
- * post or comment when other rules come into force.
- */
+/* A table's rows of one letter, and what their keys have behind the first id. Those that follow from others are missing. */
 static const struct form {
     enum table table;
     uint8_t row; /* the letter behind the first id; 0: there is none */
     enum moved_kind kind;
-    enum more {
-        ALONE,
-        WITH_ID,
-        WITH_ID_BACKWARDS,
-        WITH_CHUNK,
-        WITH_ID_CHUNK,
-        WITH_KEY,
-        BY_HEAT
-    } more;
+    enum more { ALONE, WITH_ID, WITH_ID_BACKWARDS, WITH_CHUNK, WITH_ID_CHUNK, WITH_KEY } more;
     bool follows; /* in a walk through all rows another one has the same name */
 } forms[] = {
     {TABLE_USER, ROW_INBOX, MOVED_PAIR, WITH_ID, false},
@@ -42,8 +31,6 @@ static const struct form {
     {TABLE_TARGET, ROW_BODY, MOVED_COMMENT_BODY, ALONE, false},
     {TABLE_TARGET, ROW_COMMENT, MOVED_COMMENT, ALONE, false},
     {TABLE_TARGET, ROW_COUNTS, MOVED_POST, ALONE, true},
-    {TABLE_TARGET, ROW_HOT, MOVED_COMMENT, BY_HEAT, true},
-    {TABLE_HOT, 0, MOVED_POST, BY_HEAT, true},
     {TABLE_STORY, ROW_POSTS, MOVED_STORY, WITH_CHUNK, false},
     {TABLE_STORY, ROW_DELETED, MOVED_SCENE_DELETIONS, WITH_CHUNK, false},
     {TABLE_SCENE, 0, MOVED_SCENE, ALONE, false},
@@ -57,16 +44,10 @@ enum { FORMS = sizeof forms / sizeof *forms };
 static size_t key_length(const struct form *form)
 {
     static const size_t more[] = {
-        [ALONE] = 0,
-        [WITH_ID] = ID_BYTES,
-        [WITH_ID_BACKWARDS] = ID_BYTES,
-        [WITH_CHUNK] = 4,
-        [WITH_KEY] = 16,
-        [WITH_ID_CHUNK] = ID_BYTES + 4,
-        [BY_HEAT] = 2 * ID_BYTES,
+        [ALONE] = 0,      [WITH_ID] = ID_BYTES, [WITH_ID_BACKWARDS] = ID_BYTES,
+        [WITH_CHUNK] = 4, [WITH_KEY] = 16,      [WITH_ID_CHUNK] = ID_BYTES + 4,
     };
-    size_t first = form->table == TABLE_HOT ? 1 : ID_BYTES;
-    return first + (form->row ? 1 : 0) + more[form->more];
+    return ID_BYTES + (form->row ? 1 : 0) + more[form->more];
 }
 
 /* Names of keys stand in the table of posts' keys, too, and are longer, or begin with a letter that no id begins with. */
@@ -103,18 +84,21 @@ static void take_numbers(const struct form *form, struct bytes key, struct moved
         moved->b = read_u64(&r);
         moved->c = read_u64(&r);
         break;
-    case BY_HEAT:
-        moved->a = get_id_descending(key.p + key.n - ID_BYTES);
-        break;
     }
 }
 
 bool moved_name(enum table table, struct bytes key, struct bytes value, bool walking,
                 struct moved *moved)
 {
+    static const char rules[] = "rules";
     *moved = (struct moved){.kind = MOVED_WEBHOOKS, .bytes = (uint32_t)value.n};
     if (table == TABLE_WEBHOOK)
         return true;
+    if (table == TABLE_META &&
+        bytes_same(key, (struct bytes){(const uint8_t *)rules, sizeof rules - 1})) {
+        moved->kind = MOVED_RULES;
+        return true;
+    }
     const struct form *form = forms;
     while (form < forms + FORMS && !is_of(form, table, key))
         form++;
