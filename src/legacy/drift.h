@@ -45,6 +45,9 @@ enum drift_class {
     X(follower_stale, CONTRADICTION, "in the table follower, and not in following: not followed after the import")            \
     X(list_missing, CONTRADICTION, "in the table following, and not in uf:flws or uf:fans, which have older ones")            \
     X(list_stale, CONTRADICTION, "in uf:flws or uf:fans, and not in the table following")                                     \
+    X(outbox_pending, CONTRADICTION, "an event of a follow that the outbox has told nobody of: what copies lack")             \
+    X(outbox_dead, CONTRADICTION, "an event of a follow that the outbox has given up: what copies lack")                      \
+    X(outbox_contradicts, CONTRADICTION, "the newest event of a pair says otherwise than the table following")                \
     X(bad_row, LEFT_OUT, "a row without ids that can be ids")                                                                 \
     X(bad_key, LEFT_OUT, "a key that holds something of another type, or a number that is none")                              \
     X(bad_member, LEFT_OUT, "a member or field that is no id")                                                                \

@@ -10,7 +10,7 @@
  *     source.c      connections, pace, facts out
  *     tables.c      rows in pages        scan.c   keys and what they hold
  *     hmdp.c        what is where there; hmdp_posts.c, hmdp_pairs.c: brought together by post, by author and fan
- *     zhiguang.c    the same of relations alone
+ *     zhiguang.c    the same of relations alone; payload.c: what its events say
  */
 #ifndef LEGACY_SOURCE_H
 #define LEGACY_SOURCE_H

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Relations of zhiguang. The table `following` is true; `follower` is a copy of it, and so are the lists of the newest in Redis, which
- * may be missing or shorter; counts are compared. Records are brought together by pair, then by user.
+ * may be missing or shorter; counts are compared. The outbox, from which the copies are made, explains what they lack, and is compared,
+ * too. Records are brought together by pair, then by user.
  */
 #include "legacy/inside.h"
+#include "legacy/payload.h"
 
-enum of_pair { PAIR_FOLLOWING, PAIR_FOLLOWER, PAIR_IN_FOLLOWING, PAIR_IN_FANS };
+enum of_pair { PAIR_FOLLOWING, PAIR_FOLLOWER, PAIR_IN_FOLLOWING, PAIR_IN_FANS, PAIR_EVENT };
 
 struct pair_record {
     uint64_t from, to, kind;
-    uint64_t stands; /* of a row */
+    uint64_t stands; /* of a row; of an event: what it says */
     uint64_t created, updated;
+    uint64_t order, row; /* of an event: a later one is a newer one */
 };
 
 enum side { SIDE_COUNTS, SIDE_FOLLOWING, SIDE_FOLLOWERS };
@@ -24,7 +27,9 @@ struct side_record {
 struct zhiguang {
     struct source *source;
     struct sorter *by_pair, *by_user;
-    bool has_follower; /* the table */
+    bool has_follower;  /* the table */
+    const char *outbox; /* its name; NULL: there is none */
+    uint64_t events;    /* of it, so far */
 };
 
 /* ---- Records -------------------------------------------------------------------------------- */
@@ -45,6 +50,7 @@ static void add_pair(struct zhiguang *z, struct pair_record record)
     put_u64(key, record.from);
     put_u64(key + 8, record.to);
     key[16] = (uint8_t)record.kind;
+    put_u64(key + 17, record.order);
     add(z, z->by_pair, key, &record, sizeof record);
 }
 
@@ -124,6 +130,75 @@ static bool read_table(struct zhiguang *z, const char *name, enum of_pair kind, 
     return table_read(z->source, &table, kind == PAIR_FOLLOWING, rows ? take_row : NULL, &taking);
 }
 
+/* ---- The outbox ----------------------------------------------------------------------------- */
+
+enum { EVENT_ROW, EVENT_TYPE, EVENT_PAYLOAD, EVENT_STATUS, EVENT_COLUMNS };
+enum { EVENT_PENDING = 1, EVENT_PROCESSING = 2, EVENT_DEAD = 4 };
+/* More than two ids and what stands beside them need. What is longer is cut, and so no JSON. */
+enum { TYPE_CHARACTERS = 32, PAYLOAD_CHARACTERS = 4096 };
+
+/* Whether it is about a follow, and which way. */
+static bool is_follow_event(struct bytes type, uint64_t *stands)
+{
+    static const char *const types[] = {"FollowCanceled", "FollowCreated"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (type.n == strlen(types[i]) && !memcmp(type.p, types[i], type.n)) {
+            *stands = i;
+            return true;
+        }
+    return false;
+}
+
+static void note_status(struct source *source, const struct table *table,
+                        struct drift_example example)
+{
+    int64_t status = 0;
+    row_count(source, table, EVENT_STATUS, &status);
+    if (status == EVENT_PENDING || status == EVENT_PROCESSING)
+        source_found(source, DRIFT_outbox_pending, example);
+    else if (status == EVENT_DEAD)
+        source_found(source, DRIFT_outbox_dead, example);
+}
+
+/* One that cannot be read was told to nobody all the same. */
+static void take_event(struct source *source, const struct table *table, void *ctx)
+{
+    struct zhiguang *z = ctx;
+    struct pair_record record = {.kind = PAIR_EVENT, .order = ++z->events};
+    if (!is_follow_event(row_text(source, table, EVENT_TYPE), &record.stands))
+        return;
+    row_id(source, table, EVENT_ROW, INT64_MAX, &record.row);
+    bool readable = payload_pair(row_text(source, table, EVENT_PAYLOAD), &record.from, &record.to);
+    struct drift_example example = {
+        .user_id = record.from, .author_id = record.to, .row = record.row, .where = table->name};
+    note_status(source, table, example);
+    if (!readable)
+        source_found(source, DRIFT_bad_row, example);
+    else if (record.from == record.to)
+        source_found(source, DRIFT_follow_self, example);
+    else
+        add_pair(z, record);
+}
+
+/* A table of that name that has other columns is of something else. */
+static bool read_outbox(struct zhiguang *z, const char *name)
+{
+    struct column columns[EVENT_COLUMNS] = {
+        [EVENT_ROW] = {.name = "id"},
+        [EVENT_TYPE] = {"event_type", COLUMN_TEXT, .characters = TYPE_CHARACTERS},
+        [EVENT_PAYLOAD] = {"payload", COLUMN_TEXT, .characters = PAYLOAD_CHARACTERS},
+        [EVENT_STATUS] = {"status", COLUMN_COUNT},
+    };
+    struct table table = {name, columns, EVENT_COLUMNS, 500};
+    if (!table_read(z->source, &table, false, NULL, NULL))
+        return false;
+    for (size_t i = EVENT_ROW; i <= EVENT_PAYLOAD; i++)
+        if (columns[i].field < 0)
+            return false;
+    z->outbox = name;
+    return table_read(z->source, &table, false, take_event, z);
+}
+
 /* ---- Keys ----------------------------------------------------------------------------------- */
 
 static void take_key(struct source *source, const struct found_key *key,
@@ -158,6 +233,8 @@ struct pair {
     uint64_t from, to;
     bool row, stands, copied, in_following, in_fans;
     uint64_t created, updated;
+    bool told, told_stands; /* by the newest event */
+    uint64_t told_row;
 };
 
 static void write_pair(struct zhiguang *z, const struct pair *pair, enum fact_type type,
@@ -190,11 +267,26 @@ static void compare_pair(struct zhiguang *z, const struct pair *pair)
                                                 .where = found[i].where});
 }
 
+/* Events are removed some day: that there is none says nothing. */
+static void compare_event(struct zhiguang *z, const struct pair *pair)
+{
+    if (pair->told && pair->told_stands != pair->stands)
+        source_found(z->source, DRIFT_outbox_contradicts,
+                     (struct drift_example){.user_id = pair->from,
+                                            .author_id = pair->to,
+                                            .row = pair->told_row,
+                                            .where = z->outbox,
+                                            .counted = true,
+                                            .says = pair->told_stands,
+                                            .is = pair->stands});
+}
+
 static void end_pair(struct zhiguang *z, const struct pair *pair)
 {
     if (!pair->from)
         return;
     compare_pair(z, pair);
+    compare_event(z, pair);
     if (pair->row)
         write_pair(z, pair, FACT_FOLLOW, pair->created);
     if (pair->row && !pair->stands)
@@ -213,6 +305,32 @@ static void end_pair(struct zhiguang *z, const struct pair *pair)
                                      .cached = pair->in_fans});
 }
 
+static void take_record(struct pair *pair, const struct pair_record *record)
+{
+    switch ((enum of_pair)record->kind) {
+    case PAIR_FOLLOWING:
+        pair->row = true;
+        pair->stands = record->stands;
+        pair->created = record->created;
+        pair->updated = record->updated;
+        break;
+    case PAIR_FOLLOWER:
+        pair->copied |= record->stands;
+        break;
+    case PAIR_IN_FOLLOWING:
+        pair->in_following = true;
+        break;
+    case PAIR_IN_FANS:
+        pair->in_fans = true;
+        break;
+    case PAIR_EVENT: /* from old to new: the last one stays */
+        pair->told = true;
+        pair->told_stands = record->stands;
+        pair->told_row = record->row;
+        break;
+    }
+}
+
 static void join_pairs(struct zhiguang *z)
 {
     struct pair_record record;
@@ -222,15 +340,7 @@ static void join_pairs(struct zhiguang *z)
             end_pair(z, &pair);
             pair = (struct pair){.from = record.from, .to = record.to};
         }
-        if (record.kind == PAIR_FOLLOWING) {
-            pair.row = true;
-            pair.stands = record.stands;
-            pair.created = record.created;
-            pair.updated = record.updated;
-        }
-        pair.copied |= record.kind == PAIR_FOLLOWER && record.stands;
-        pair.in_following |= record.kind == PAIR_IN_FOLLOWING;
-        pair.in_fans |= record.kind == PAIR_IN_FANS;
+        take_record(&pair, &record);
     }
     if (source_goes_on(z->source))
         end_pair(z, &pair);
@@ -306,6 +416,9 @@ void zhiguang_read(struct source *source)
     if (!source->failed) {
         read_table(&z, "following", PAIR_FOLLOWING, false);
         scan_keys(source, wanted, take_key, &z);
+        /* Before the rows: of what happens meanwhile there is then no event, which contradicts nothing unless an older one is there. */
+        if (!read_outbox(&z, "outbox_event"))
+            read_outbox(&z, "outbox");
         read_table(&z, "following", PAIR_FOLLOWING, true);
         z.has_follower = read_table(&z, "follower", PAIR_FOLLOWER, true);
         join_pairs(&z);
