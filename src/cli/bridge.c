@@ -44,8 +44,6 @@ static int run(int argc, char **argv)
                                  .say = say};
     old_catch_signals();
     bool fine = bridge_run(&how);
-    if (!fine)
-        say("memory is short");
     old_sides_close(&sides);
     return fine ? EXIT_FINE : EXIT_BROKEN;
 }
@@ -60,7 +58,8 @@ const struct cli_command command_bridge = {
         "on "
         "reading them, and going back to it is a switch. It runs until it is stopped (SIGTERM), "
         "and "
-        "goes on where it was; whatever is away is waited for. Of several that run one is at work, "
+        "goes on where it was; whatever is away is waited for, but a user, password or certificate "
+        "that is refused at the start ends it. Of several that run one is at work, "
         "and the others wait.\n\n"
         "It writes the keys of the users of the share, and nobody else's. They are first filled "
         "from "

@@ -36,6 +36,7 @@ bool fail_tidings(struct bridge *bridge, enum tidings_err err, const char *messa
 bool fail_old(struct bridge *bridge)
 {
     snprintf(bridge->trouble, sizeof bridge->trouble, "%s", bridge->old->trouble);
+    bridge->unwelcome = old_is_unwelcome(bridge->old);
     return false;
 }
 
@@ -107,7 +108,7 @@ static bool note_left(struct bridge *bridge, const struct tidings_event *event)
 {
     bundle_clear(&bridge->others);
     put_left(&bridge->others, event->author_id, event->actor_user_id);
-    return old_run(bridge->old, &bridge->others, false) || fail_old(bridge);
+    return old_run(bridge->old, &bridge->others, OLD_NONE) || fail_old(bridge);
 }
 
 static bool mark(struct bridge *bridge, const struct tidings_event *event)
@@ -262,11 +263,13 @@ static void pause_ms(int ms)
     nanosleep(&(struct timespec){.tv_nsec = ms * 1000000L}, NULL);
 }
 
-/* Each trouble is said once, and when it is over. What was put down and not run is forgotten: it comes again. */
-static void loop(struct bridge *bridge)
+/* Each trouble is said once, and when it is over. What was put down and not run is forgotten: it comes again. Whom the Redis does not let in at
+ * the start was told wrong; later, what was right may become so again. */
+static bool loop(struct bridge *bridge)
 {
     char said[sizeof bridge->trouble] = "";
     while (!is_stopped(bridge)) {
+        bridge->unwelcome = false;
         bool more = false, fine = work(bridge, &more);
         if (fine)
             *bridge->trouble = 0;
@@ -276,17 +279,22 @@ static void loop(struct bridge *bridge)
         metrics_write(bridge);
         bundle_clear(&bridge->bundle);
         bridge->n_about = 0;
+        if (!fine && bridge->unwelcome && !bridge->has_held)
+            return false;
         if (!more || !fine)
             pause_ms(fine ? IDLE_MS : AWAY_MS);
     }
     state_let_go(bridge);
+    return true;
 }
 
 bool bridge_run(const struct bridge_options *options)
 {
     struct bridge *bridge = calloc(1, sizeof *bridge);
-    if (!bridge)
+    if (!bridge) {
+        options->say("memory is short");
         return false;
+    }
     bridge->options = options;
     bridge->old = options->old;
     bridge->ask = ask_new(options->tidings);
@@ -301,8 +309,10 @@ bool bridge_run(const struct bridge_options *options)
     bool fine = bridge->ask && bridge->about;
     if (fine) {
         tidings_watch(options->tidings, &bridge->watcher);
-        loop(bridge);
+        fine = loop(bridge);
         tidings_unwatch(options->tidings, &bridge->watcher);
+    } else {
+        say(bridge, "memory is short");
     }
     bundle_release(&bridge->bundle);
     bundle_release(&bridge->others);

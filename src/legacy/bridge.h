@@ -25,7 +25,8 @@ struct bridge_options {
     void (*say)(const char *line);
 };
 
-/* Until it is stopped; false: memory is short. Failures of either side are said, waited for and tried again. */
+/* Until it is stopped; false, after it was said: memory is short, or the old Redis does not let it in from the beginning, or cannot be trusted. Other
+ * failures of either side are said, waited for and tried again. */
 bool bridge_run(const struct bridge_options *options);
 
 #endif

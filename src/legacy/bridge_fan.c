@@ -73,7 +73,7 @@ static bool write_post(struct bridge *bridge, const struct legacy_item *item, co
         put_command(bridge, "SADD", LEGACY_DELETED, 0);
         bundle_u64(others, item->member);
     }
-    return old_run(bridge->old, others, false) || fail_old(bridge);
+    return old_run(bridge->old, others, OLD_NONE) || fail_old(bridge);
 }
 
 /* ---- Its fans --------------------------------------------------------------------------------- */
@@ -134,7 +134,7 @@ static bool page_of_left(struct bridge *bridge, const struct legacy_item *item,
     bundle_u64(&bridge->others, bridge->state.fan.a);
     bundle_text(&bridge->others, "COUNT");
     bundle_text(&bridge->others, LEFT_A_STEP);
-    if (!old_run(bridge->old, &bridge->others, false))
+    if (!old_run(bridge->old, &bridge->others, OLD_NONE))
         return fail_old(bridge);
     const struct redisReply *reply = bridge->others.calls[0].reply;
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||

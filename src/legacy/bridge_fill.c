@@ -168,7 +168,7 @@ static bool ask_companions(struct bridge *bridge, const uint64_t *users, size_t 
         bundle_command(&bridge->bundle, "HKEYS");
         bundle_text(&bridge->bundle, key);
     }
-    return old_run(bridge->old, &bridge->bundle, false);
+    return old_run(bridge->old, &bridge->bundle, OLD_NONE);
 }
 
 static bool write_group(struct bridge *bridge, const struct legacy_inbox *inboxes,
@@ -178,7 +178,7 @@ static bool write_group(struct bridge *bridge, const struct legacy_inbox *inboxe
     bundle_clear(&bridge->others);
     for (size_t i = 0; i < n && fine; i++)
         fine = put_user(bridge, &inboxes[i], bridge->bundle.calls[i].reply);
-    fine = fine && old_run(bridge->old, &bridge->others, false);
+    fine = fine && old_run(bridge->old, &bridge->others, OLD_NONE);
     bundle_clear(&bridge->bundle);
     if (!fine)
         memset(bridge->told_posts, 0, sizeof bridge->told_posts);
@@ -250,7 +250,7 @@ static bool walk_step(struct bridge *bridge)
 {
     bundle_clear(&bridge->others);
     if (!old_walk(bridge->old, &bridge->walk, adopt, bridge) ||
-        !old_run(bridge->old, &bridge->others, false))
+        !old_run(bridge->old, &bridge->others, OLD_NONE))
         return fail_old(bridge);
     if (bridge->walk.done)
         bridge->state.phase = PHASE_FILL;

@@ -50,6 +50,7 @@ struct bridge {
     uint64_t horizon; /* the newest event that is known to have happened */
     char token[40];
     bool holds, has_held;
+    bool unwelcome; /* the old Redis does not let it in, or is not trusted */
     bool unwritten; /* the file of metrics could not be written last time */
     struct walk walk;
     struct bundle bundle, others;

@@ -109,7 +109,7 @@ static const struct redisReply *run_script(struct bridge *bridge, const struct r
     bundle_text(bundle, bridge->token);
     bundle_u64(bundle, LEASE_MS);
     bundle_text(bundle, state);
-    return old_run(bridge->old, bundle, false) ? bundle->calls[0].reply : NULL;
+    return old_run(bridge->old, bundle, OLD_NONE) ? bundle->calls[0].reply : NULL;
 }
 
 static bool is_in_step(const struct bridge *bridge, const struct bridge_state *state,

@@ -133,7 +133,7 @@ static bool take(struct bridge *bridge, const struct redis_call *call, uint64_t 
 
 bool touch_flush(struct bridge *bridge)
 {
-    bool fine = old_run(bridge->old, &bridge->bundle, true);
+    bool fine = old_run(bridge->old, &bridge->bundle, OLD_ANY);
     /* Filling uses the client, which then has the answers no more: wanted are counted first. */
     for (size_t i = 0; fine && i < bridge->n_about; i++)
         fine = take(bridge, &bridge->bundle.calls[i], bridge->about[i]);

@@ -300,7 +300,7 @@ static bool hold_group(struct compare *compare, const struct legacy_inbox *inbox
         questions[i].scheme = scheme;
         put_questions(compare, &inboxes[i], &questions[i]);
     }
-    bool fine = !compare->failed && old_run(compare->options->old, &compare->bundle, true);
+    bool fine = !compare->failed && old_run(compare->options->old, &compare->bundle, OLD_KIND);
     for (size_t i = 0; fine && i < compare->bundle.n; i++)
         if (compare->bundle.calls[i].outcome != REDIS_DONE)
             compare->bundle.calls[i].reply = &nothing;

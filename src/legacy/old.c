@@ -164,7 +164,14 @@ static void run(struct old *old, struct redis_call *calls, size_t n)
         old->names.tagged = !health.single;
 }
 
-bool old_run(struct old *old, struct bundle *bundle, bool refused)
+static bool is_allowed(const struct redis_call *call, enum old_refusals refusals)
+{
+    return call->outcome == REDIS_REFUSED &&
+           (refusals == OLD_ANY ||
+            (refusals == OLD_KIND && !strncmp(call->message, "WRONGTYPE", 9)));
+}
+
+bool old_run(struct old *old, struct bundle *bundle, enum old_refusals refusals)
 {
     bool fine = !bundle->failed;
     if (bundle->failed)
@@ -182,10 +189,9 @@ bool old_run(struct old *old, struct bundle *bundle, bool refused)
         struct redis_call *call = &bundle->calls[i];
         if (call->outcome == REDIS_DONE)
             note_run(old, redis_slot(call->args[call->key]), call->run_id);
-        else if (call->outcome != REDIS_REFUSED || !refused)
-            fine = false;
-        if (call->outcome != REDIS_DONE)
+        else
             note_trouble(old, call->message);
+        fine = fine && (call->outcome == REDIS_DONE || is_allowed(call, refusals));
     }
     return fine;
 }
@@ -204,6 +210,13 @@ bool old_look(struct old *old)
         note_run(old, (uint16_t)slot, call.run_id);
     }
     return true;
+}
+
+bool old_is_unwelcome(const struct old *old)
+{
+    struct redis_health health;
+    redis_health(old->redis, &health);
+    return health.unwelcome;
 }
 
 int64_t reply_number(const struct redisReply *reply, int64_t otherwise)

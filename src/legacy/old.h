@@ -47,11 +47,17 @@ void bundle_i64(struct bundle *bundle, int64_t number);
 void bundle_key(struct bundle *bundle, const struct old *old, enum legacy_key key, uint64_t first,
                 uint64_t second);
 
-/* Runs all of them; whether each has an answer, in its call, or has been refused where `refused` allows that. */
-bool old_run(struct old *old, struct bundle *bundle, bool refused);
+/* What may be refused, and is an answer then: nothing; a key of another kind than it should be; whatever it is. */
+enum old_refusals { OLD_NONE, OLD_KIND, OLD_ANY };
+
+/* Runs all of them; whether each has an answer, in its call, or has been refused where that is allowed. */
+bool old_run(struct old *old, struct bundle *bundle, enum old_refusals refusals);
 
 /* Asks every node for a sign of life, so that one that was replaced is noticed. */
 bool old_look(struct old *old);
+
+/* The last failure was for the user, the password or the certificate: waiting will not mend it. */
+bool old_is_unwelcome(const struct old *old);
 
 /* The answer's number; a missing one is `otherwise`. */
 int64_t reply_number(const struct redisReply *reply, int64_t otherwise);

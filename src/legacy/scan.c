@@ -92,14 +92,16 @@ static struct bytes reply_bytes(const struct redisReply *reply)
 
 /* ---- Calls ---------------------------------------------------------------------------------- */
 
-/* A call that was not answered is safe to repeat, since it only reads; but not for ever. */
+/* A call that was not answered is safe to repeat, since it only reads; but not for ever, and not where it is of no use. */
 static void note_away(struct scan *scan, const struct redis_call *call)
 {
     struct timespec nap = {.tv_nsec = RETRY_MS * 1000000L};
+    struct redis_health health;
     int64_t now_ms = wait_now_ms();
     if (!scan->away_since_ms)
         scan->away_since_ms = now_ms;
-    if (now_ms - scan->away_since_ms > PATIENCE_MS)
+    redis_health(scan->source->redis, &health);
+    if (health.unwelcome || now_ms - scan->away_since_ms > PATIENCE_MS)
         source_fail(scan->source, "the source's Redis: %s", call->message);
     else
         nanosleep(&nap, NULL);

@@ -27,6 +27,13 @@ static bool failed(struct conn *conn, const char *problem)
     return false;
 }
 
+/* Always false, for return. */
+static bool failed_link(struct conn *conn)
+{
+    conn->unwelcome = link_is_distrusted(conn->link);
+    return failed(conn, link_problem(conn->link));
+}
+
 static bool failed_errno(struct conn *conn, int error)
 {
     char text[96];
@@ -126,7 +133,7 @@ static bool put_link(struct conn *conn, const char *from, size_t n, size_t *put)
         *put = 0;
         return true;
     default:
-        return failed(conn, link_problem(conn->link));
+        return failed_link(conn);
     }
 }
 
@@ -176,7 +183,7 @@ static bool get_link(struct conn *conn, char *to, size_t n, size_t *got)
     case LINK_CLOSED:
         return failed(conn, "the server has closed the connection");
     default:
-        return failed(conn, link_problem(conn->link));
+        return failed_link(conn);
     }
 }
 
@@ -254,7 +261,7 @@ static bool handshake(struct conn *conn)
     case LINK_CLOSED:
         return failed(conn, "the server has closed the connection");
     default:
-        return failed(conn, link_problem(conn->link));
+        return failed_link(conn);
     }
 }
 
@@ -325,6 +332,7 @@ bool redis_conn_open(struct conn *conn, int64_t now_ms)
     conn->deadline_ms = now_ms + CONN_STEP_MS;
     conn->out_base = conn->offered = 0;
     conn->run_id[0] = '\0';
+    conn->unwelcome = false;
     if (resolve_number(&conn->address, &conn->found))
         return connect_first(conn);
     conn->state = CONN_RESOLVING;
@@ -345,6 +353,7 @@ static bool take_greeting(struct conn *conn)
             return false;
         if (!redis_conn_pop_expected(conn, &expected))
             return failed(conn, "an answer that nobody asked for");
+        conn->unwelcome = error != NULL;
         if (error)
             return failed(conn, expected.what == EXPECT_AUTH
                                     ? "the server refuses the user or password"

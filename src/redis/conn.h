@@ -67,6 +67,7 @@ struct conn {
     int64_t deadline_ms; /* of the step under way, before READY */
     char run_id[RUN_ID_MAX + 1];
     char problem[CONN_PROBLEM_MAX]; /* why it failed, without the address */
+    bool unwelcome;                 /* it failed for who we say to be, or who they are */
 };
 
 void redis_conn_init(struct conn *conn, const struct conn_settings *settings,

@@ -84,6 +84,7 @@ void node_rest(struct redis *redis, struct node *node, const char *why)
     node->away_until_ms = redis->now_ms + (pause < PAUSE_MAX_MS ? pause : PAUSE_MAX_MS);
     redis->counts.failures++;
     redis->map.wanted = true;
+    redis->counts.unwelcome = !why && node->conn.unwelcome;
     if (why)
         snprintf(node->conn.problem, sizeof node->conn.problem, "%s", why);
     char address[ADDRESS_TEXT_MAX];

@@ -100,6 +100,8 @@ struct redis_health {
     uint64_t refused, unreached, lost;
     uint64_t failures;   /* of nodes */
     const char *problem; /* the last failure, "" if there was none; until the next redis_run */
+    bool
+        unwelcome; /* that was for the user, the password or the certificate: waiting will not mend it */
 };
 void redis_health(const struct redis *redis, struct redis_health *health);
 

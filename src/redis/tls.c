@@ -176,6 +176,11 @@ enum link_state link_write(struct link *link, const char *from, size_t n, size_t
     return state_of(link, SSL_write_ex(link->ssl, from, n, put));
 }
 
+bool link_is_distrusted(const struct link *link)
+{
+    return SSL_get_verify_result(link->ssl) != X509_V_OK;
+}
+
 const char *link_problem(const struct link *link)
 {
     long verified = SSL_get_verify_result(link->ssl);

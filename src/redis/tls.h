@@ -28,5 +28,7 @@ enum link_state link_write(struct link *link, const char *from, size_t n, size_t
 
 /* Why it is LINK_BROKEN. */
 const char *link_problem(const struct link *link);
+/* Whether it is for the other side's certificate. */
+bool link_is_distrusted(const struct link *link);
 
 #endif

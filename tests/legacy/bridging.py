@@ -21,8 +21,9 @@ def in_share(user, percent):
 
 
 class Bridge:
-    def __init__(self, server, share, more, directory):
+    def __init__(self, server, share, more, directory, **environment):
         directory.mkdir()
+        self.environment = environment
         self.metrics_file = directory / "bridge.prom"
         self.log_file = directory / "log"
         self.words = ["bridge", *where(server.data), "--old-redis", ",".join(":".join(node) for node in Redis().nodes), "--share", share,
@@ -31,7 +32,8 @@ class Bridge:
 
     def start(self):
         with self.log_file.open("ab") as log:
-            self.process = subprocess.Popen([BIN, *self.words], env=clean_environment(), stdin=subprocess.DEVNULL, stderr=log)
+            self.process = subprocess.Popen([BIN, *self.words], env=clean_environment(**self.environment), stdin=subprocess.DEVNULL,
+                                            stderr=log)
         return self
 
     def log(self):

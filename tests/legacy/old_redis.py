@@ -3,6 +3,7 @@ what is tested takes part."""
 import os
 import re
 import socket
+import ssl
 import threading
 from contextlib import contextmanager
 
@@ -14,9 +15,13 @@ class Refused(Exception):
 
 
 class Connection:
-    def __init__(self, host, port):
+    def __init__(self, host, port, password=None, ca=None):
         self.socket = socket.create_connection((host, int(port)), timeout=30)
+        if ca:
+            self.socket = ssl.create_default_context(cafile=ca).wrap_socket(self.socket, server_hostname=host)
         self.file = self.socket.makefile("rb")
+        if password:
+            self.call("AUTH", password)
 
     def call(self, *words):
         words = [word if isinstance(word, bytes) else str(word).encode() for word in words]
@@ -45,9 +50,10 @@ class Connection:
 
 
 class Redis:
-    def __init__(self):
+    def __init__(self, password=None, ca=None):
         self.nodes = [tuple(node.rsplit(":", 1)) for node in os.environ["TIDINGS_TEST_REDIS"].split(",")]
         self.connections = {}
+        self.password, self.ca = password, ca
 
     @property
     def is_cluster(self):
@@ -55,7 +61,7 @@ class Redis:
 
     def connection(self, node):
         if node not in self.connections:
-            self.connections[node] = Connection(*node)
+            self.connections[node] = Connection(*node, self.password, self.ca)
         return self.connections[node]
 
     def call(self, *words):
