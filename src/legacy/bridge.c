@@ -206,8 +206,10 @@ static bool look_at_nodes(struct bridge *bridge)
     int64_t now = wait_now_ms();
     if (now - bridge->looked_ms < SAVE_MS)
         return true;
+    if (!old_look(bridge->old))
+        return fail_old(bridge);
     bridge->looked_ms = now;
-    return old_look(bridge->old) || fail_old(bridge);
+    return true;
 }
 
 static bool begin_anew(struct bridge *bridge, const char *why)

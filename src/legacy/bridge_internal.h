@@ -35,7 +35,8 @@ struct bridge_state {
     uint64_t filled_to;            /* PHASE_FILL: users up to it are filled */
     uint64_t fan_event, fan_stage; /* the event that is being fanned out, and how far that is */
     struct tidings_cursor fan;
-    uint64_t passing; /* servers tell of reading without keeping it */
+    uint64_t passing;   /* servers tell of reading without keeping it */
+    uint64_t processes; /* who had the keys when the generation began: a digest */
 };
 
 struct bridge_counts {

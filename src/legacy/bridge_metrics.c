@@ -29,8 +29,8 @@ static void print_all(FILE *to, const struct bridge *bridge)
           (double)counts->lag_ms / 1000);
     print(to, "position", "gauge", "The event up to which all are in the keys.",
           (double)bridge->state.position);
-    print(to, "filling", "gauge", "1: everybody's keys are being filled.",
-          bridge->state.phase != PHASE_DONE);
+    print(to, "filling", "gauge", "1: everybody's keys are being filled, or will be soon.",
+          bridge->state.phase != PHASE_DONE || bridge->old->replaced);
     print(to, "written_seconds", "gauge", "When this was written, since 1970.", (double)time(NULL));
     print(to, "events_total", "counter", "Events gone through.", (double)counts->events);
     print(to, "fans_total", "counter", "Fans whom posts were pushed to.", (double)counts->pushed);

@@ -43,24 +43,15 @@ void state_init(void)
 
 /* ---- As text ---------------------------------------------------------------------------------- */
 
-enum { STATE_MAX = 512, STATE_NUMBERS = 13, STATE_FORM = 1 };
+enum { STATE_MAX = 512, STATE_NUMBERS = 14, STATE_FORM = 2 };
 
 static void list_numbers(struct bridge_state *state, uint64_t *numbers[STATE_NUMBERS])
 {
     uint64_t *all[STATE_NUMBERS] = {
-        &state->generation,
-        &state->share,
-        &state->schemes,
-        &state->position,
-        &state->saved_at,
-        &state->phase,
-        &state->filled_to,
-        &state->fan_event,
-        &state->fan_stage,
-        &state->fan.a,
-        &state->fan.b,
-        &state->passing,
-        NULL,
+        &state->generation, &state->share, &state->schemes,   &state->position,
+        &state->saved_at,   &state->phase, &state->filled_to, &state->fan_event,
+        &state->fan_stage,  &state->fan.a, &state->fan.b,     &state->passing,
+        &state->processes,  NULL,
     };
     memcpy(numbers, all, sizeof all);
 }
@@ -117,7 +108,7 @@ static bool is_in_step(const struct bridge *bridge, const struct bridge_state *s
 {
     return state->share == bridge->options->share && state->schemes == bridge->options->schemes &&
            now_ms() - state->saved_at < AWAY_MS && state->position <= newest &&
-           (bridge->has_held || !state->passing);
+           state->processes == bridge->old->processes && (bridge->has_held || !state->passing);
 }
 
 static bool find_newest(struct bridge *bridge, uint64_t *position)
@@ -144,7 +135,9 @@ bool state_take(struct bridge *bridge, bool *anew)
         snprintf(bridge->token, sizeof bridge->token, "%016" PRIx64 "%016" PRIx64, random[0],
                  random[1]);
     }
-    const struct redisReply *reply = run_script(bridge, &take_script, "");
+    /* Before the state is read: who is replaced behind that is noticed as usual. */
+    const struct redisReply *reply =
+        old_look(bridge->old) ? run_script(bridge, &take_script, "") : NULL;
     if (!reply)
         return fail_old(bridge);
     if (reply->type == REDIS_REPLY_INTEGER) {
@@ -191,10 +184,12 @@ bool state_begin(struct bridge *bridge)
                                  .passing = bridge->state.passing};
     if (!find_newest(bridge, &state.position))
         return false;
+    if (!old_accept(bridge->old))
+        return fail_old(bridge);
+    state.processes = bridge->old->processes;
     bridge->state = state;
     bridge->horizon = state.position;
     bridge->walk = (struct walk){0};
-    bridge->old->replaced = false;
     memset(bridge->told_posts, 0, sizeof bridge->told_posts);
     return state_save(bridge);
 }

@@ -199,6 +199,7 @@ bool old_run(struct old *old, struct bundle *bundle, enum old_refusals refusals)
 bool old_look(struct old *old)
 {
     static const struct bytes args[] = {{(const uint8_t *)"PING", 4}};
+    uint64_t processes = 14695981039346656037u;
     for (unsigned slot = 0; slot < REDIS_SLOTS; slot = redis_next_owner(old->redis, slot)) {
         struct redis_call call = {
             .args = args, .n_args = 1, .to_slot = true, .slot = (uint16_t)slot};
@@ -208,8 +209,19 @@ bool old_look(struct old *old)
             return false;
         }
         note_run(old, (uint16_t)slot, call.run_id);
+        processes = (processes ^ old->runs[slot]) * 1099511628211u;
     }
+    old->processes = processes;
     return true;
+}
+
+/* Slots that nobody asks for remember who had them long ago: otherwise each would tell of the same failover when it is its turn. */
+bool old_accept(struct old *old)
+{
+    memset(old->runs, 0, sizeof old->runs);
+    bool fine = old_look(old);
+    old->replaced = !fine;
+    return fine;
 }
 
 bool old_is_unwelcome(const struct old *old)

@@ -16,6 +16,7 @@ struct old {
     bool
         replaced; /* another process than before has answered for a slot: what was written may be gone */
     uint32_t runs[REDIS_SLOTS]; /* digests of run ids; 0: not known */
+    uint64_t processes;         /* a digest of who has answered for all slots: old_look */
     char trouble[256];          /* of the last call that failed */
 };
 
@@ -55,6 +56,9 @@ bool old_run(struct old *old, struct bundle *bundle, enum old_refusals refusals)
 
 /* Asks every node for a sign of life, so that one that was replaced is noticed. */
 bool old_look(struct old *old);
+
+/* The same, and those who answer now are the ones that are known: `replaced` is about what comes. */
+bool old_accept(struct old *old);
 
 /* The last failure was for the user, the password or the certificate: waiting will not mend it. */
 bool old_is_unwelcome(const struct old *old);

@@ -65,9 +65,9 @@ class Redis:
         return self.connections[node]
 
     def call(self, *words):
-        """Wherever its key is."""
-        node = self.nodes[0]
-        for _ in range(5):
+        """Wherever its key is, whoever is away of those that have it not."""
+        node, others = self.nodes[0], list(self.nodes[1:])
+        for _ in range(5 + len(others)):
             try:
                 return self.connection(node).call(*words)
             except Refused as refused:
@@ -76,6 +76,7 @@ class Redis:
                 node = tuple(str(refused).split()[2].rsplit(":", 1))
             except (ConnectionError, OSError):
                 self.connections.pop(node, None)
+                node = others.pop(0) if others else node
         raise ConnectionError("nobody has it")
 
     def masters(self):
