@@ -40,8 +40,9 @@ struct arguments {
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: model_test [--seed N] [--ops N] [--users N] [--dir DIR] [--keep]\n"
-                    "                  [--shrink-seconds N] [--moments N] [--facts N] [--moves N]\n");
+    fprintf(stderr,
+            "usage: model_test [--seed N] [--ops N] [--users N] [--dir DIR] [--keep]\n"
+            "                  [--shrink-seconds N] [--moments N] [--facts N] [--moves N]\n");
     return 2;
 }
 

@@ -424,14 +424,17 @@ static struct cluster *make(const struct tidings_options *options)
     return NULL;
 }
 
-/* For an import alone: no threads, and no calls. */
+/* For an import alone: no threads, and no calls. What is half there is not judged anew by other rules: servers do that with what is whole. */
 static enum tidings_err open_to_import(struct cluster *cluster, const char **message)
 {
+    bool unfinished = false;
     for (unsigned i = 0; i < LANES; i++)
         queue_close(&cluster->lanes[i].queue);
     queue_close(&cluster->reads);
     enum tidings_err err = server_visit(cluster, message);
-    return err ? err : cluster_reheat(cluster, false);
+    if (!err)
+        err = import_find(cluster, &unfinished);
+    return err ? err : cluster_reheat(cluster, unfinished);
 }
 
 /* An import looks for servers behind having said that it begins, and these for an import behind having joined: one of them sees the

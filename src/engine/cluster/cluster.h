@@ -277,6 +277,8 @@ enum tidings_err cluster_import_end(struct engine *engine, const struct import_l
 /* If one has begun and not ended nobody but an import uses the tables. Readers learn how new an import was. On the first lane's
  * desk, before it runs. */
 enum tidings_err import_refuse_unfinished(struct cluster *cluster, const char **message);
+/* Whether it is so. */
+enum tidings_err import_find(struct cluster *cluster, bool *unfinished);
 
 /* ---- news.c --------------------------------------------------------------------------------- */
 

@@ -80,17 +80,30 @@ static void put_row(struct desk *desk, const struct import_mark *mark, uint64_t 
     buf_literal(&desk->text, ");");
 }
 
-enum tidings_err import_refuse_unfinished(struct cluster *cluster, const char **message)
+static enum tidings_err look(struct cluster *cluster, struct stored *stored)
 {
-    struct stored stored;
     if (!desk_connect(cluster, desk_of(cluster), 0))
         return TIDINGS_UNREACHABLE;
-    enum sql_outcome outcome = read_row(desk_of(cluster), false, &stored);
+    return sql_err(read_row(desk_of(cluster), false, stored));
+}
+
+enum tidings_err import_find(struct cluster *cluster, bool *unfinished)
+{
+    struct stored stored = {0};
+    enum tidings_err err = look(cluster, &stored);
+    *unfinished = stored.exists;
+    return err;
+}
+
+enum tidings_err import_refuse_unfinished(struct cluster *cluster, const char **message)
+{
+    struct stored stored = {0};
+    enum tidings_err err = look(cluster, &stored);
     for (unsigned i = 0; i < READERS; i++)
         cluster->readers[i].desk.least_version = stored.newest;
     if (!stored.exists)
-        return sql_err(outcome);
-    *message = "an import into it was interrupted: `tidings import` with the same input goes on";
+        return err;
+    *message = "an import into it was interrupted, or a move: the same command goes on";
     return TIDINGS_INVALID;
 }
 

@@ -194,7 +194,8 @@ static const struct step steps[] = {
      "CREATE TABLE IF NOT EXISTS import (id TINYINT UNSIGNED NOT NULL, input_lines " ID
      ", taken " ID ", repeated " ID ", rejected " ID ", input_check " ID ", step " ID
      ", step_id " ID ", newest " ID ", ended TINYINT UNSIGNED NOT NULL, PRIMARY KEY (id)" END},
-    {"how far a move has come", ADD_COLUMN("import", "batch", "BIGINT UNSIGNED NOT NULL DEFAULT 0")},
+    {"how far a move has come",
+     ADD_COLUMN("import", "batch", "BIGINT UNSIGNED NOT NULL DEFAULT 0")},
 };
 enum { STEPS = sizeof steps / sizeof *steps };
 
