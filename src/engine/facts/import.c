@@ -136,17 +136,19 @@ static enum tidings_err add_entry(struct importing *im, uint64_t lines)
     return TIDINGS_OK;
 }
 
-/* The next fact of the piece, which is ended before if it is full. */
+/* The next fact of the piece, which is ended before if it is full: if that fails there is no room for one. */
 static enum tidings_err next_entry(struct importing *im, struct entry **entry)
 {
     enum tidings_err err = TIDINGS_OK;
     if (im->n == PIECE_FACTS || im->bytes >= PIECE_BYTES)
         err = end_piece(im);
+    if (err)
+        return err;
     *entry = &im->entries[im->n];
     (*entry)->unsound = (*entry)->quiet = false;
     (*entry)->outcome = FACT_REFUSED;
     (*entry)->refusal = (struct refusal){0};
-    return err;
+    return TIDINGS_OK;
 }
 
 /* ---- An export ------------------------------------------------------------------------------ */
