@@ -11,12 +11,14 @@ struct carrying {
     struct view *from, *to;
     const struct rows *get, *put; /* of the two */
     const struct move_target *target;
+    enum realm realm; /* of those kinds that there are two of */
 };
 
 /* ---- What is published ---------------------------------------------------------------------- */
 
-static void carry_post(struct carrying *c, uint64_t id)
+static void carry_post(struct carrying *c, const struct moved *moved)
 {
+    uint64_t id = moved->a;
     struct post_record post, before;
     if (!c->get->get_post(c->from, id, &post)) {
         view_corrupt(c->from); /* posts stay for good */
@@ -30,8 +32,9 @@ static void carry_post(struct carrying *c, uint64_t id)
         c->put->close_story(c->to, id);
 }
 
-static void carry_scene(struct carrying *c, uint64_t id)
+static void carry_scene(struct carrying *c, const struct moved *moved)
 {
+    uint64_t id = moved->a;
     struct scene_record scene, before;
     if (!c->get->get_scene(c->from, id, &scene)) {
         view_corrupt(c->from);
@@ -41,30 +44,37 @@ static void carry_scene(struct carrying *c, uint64_t id)
     c->put->put_scene(c->to, id, &scene);
 }
 
-static void carry_head(struct carrying *c, enum realm realm, uint64_t author)
+static void carry_head(struct carrying *c, const struct moved *moved)
 {
-    c->target->put_head(c->to, realm, author, view_head(c->from, realm, author));
+    c->target->put_head(c->to, c->realm, moved->a, view_head(c->from, c->realm, moved->a));
 }
 
-static void carry_deletions(struct carrying *c, enum realm realm, const struct moved *moved)
+static void carry_deletions(struct carrying *c, const struct moved *moved)
 {
-    const struct head *head = view_head(c->from, realm, moved->a);
+    const struct head *head = view_head(c->from, c->realm, moved->a);
     uint64_t left = moved->b < head->n_deleted ? head->n_deleted - moved->b : 0;
     uint32_t first = (uint32_t)moved->b, n = (uint32_t)(left < moved->c ? left : moved->c);
-    carry_head(c, realm, moved->a);
+    carry_head(c, moved);
     if (n)
-        c->target->put_deletions(c->to, realm, moved->a, head->deleted + first, first, n);
+        c->target->put_deletions(c->to, c->realm, moved->a, head->deleted + first, first, n);
 }
 
-static void carry_key(struct carrying *c, uint64_t post)
+static void carry_body(struct carrying *c, const struct moved *moved)
 {
+    c->put->put_body(c->to, moved->a, c->get->get_body(c->from, moved->a));
+}
+
+static void carry_key(struct carrying *c, const struct moved *moved)
+{
+    uint64_t post = moved->a;
     struct bytes key = c->get->get_post_key(c->from, post);
     if (key.n)
         c->put->put_key(c->to, KEY_POST, key, post);
 }
 
-static void carry_messages(struct carrying *c, uint64_t scene)
+static void carry_messages(struct carrying *c, const struct moved *moved)
 {
+    uint64_t scene = moved->a;
     struct tidings_message *messages = NULL;
     size_t n = 0;
     if (!c->get->get_messages(c->from, scene, &messages, &n))
@@ -80,8 +90,9 @@ static void carry_given(struct carrying *c, const struct moved *moved)
     }
 }
 
-static void carry_comment(struct carrying *c, uint64_t id)
+static void carry_comment(struct carrying *c, const struct moved *moved)
 {
+    uint64_t id = moved->a;
     struct comment_record comment, before;
     if (!c->get->get_comment(c->from, id, &comment)) {
         view_corrupt(c->from);
@@ -91,8 +102,9 @@ static void carry_comment(struct carrying *c, uint64_t id)
     c->put->put_comment(c->to, id, there ? &before : NULL, &comment);
 }
 
-static void carry_comment_body(struct carrying *c, uint64_t id)
+static void carry_comment_body(struct carrying *c, const struct moved *moved)
 {
+    uint64_t id = moved->a;
     struct bytes body;
     if (!c->get->get_comment_body(c->from, id, &body))
         body = (struct bytes){NULL, 0};
@@ -101,8 +113,9 @@ static void carry_comment_body(struct carrying *c, uint64_t id)
 
 /* ---- Users ---------------------------------------------------------------------------------- */
 
-static void carry_user(struct carrying *c, uint64_t user)
+static void carry_user(struct carrying *c, const struct moved *moved)
 {
+    uint64_t user = moved->a;
     struct user_record record = c->get->get_user(c->from, user);
     struct user_record before = c->put->get_user(c->to, user);
     struct shelf_record shelf = c->get->get_shelf(c->from, user);
@@ -112,17 +125,18 @@ static void carry_user(struct carrying *c, uint64_t user)
     c->put->put_shelf(c->to, user, &shelf);
 }
 
-static void carry_profile(struct carrying *c, uint64_t user)
+static void carry_profile(struct carrying *c, const struct moved *moved)
 {
+    uint64_t user = moved->a;
     struct profile_record profile = c->get->get_profile(c->from, user);
     c->put->put_profile(c->to, user, &profile);
 }
 
 /* The tie with the pair of the one, listed where the other has it. */
-static void carry_pair(struct carrying *c, enum realm realm, const struct moved *moved)
+static void carry_pair(struct carrying *c, const struct moved *moved)
 {
-    struct tie before = {.realm = realm, .fan = moved->a, .author = moved->b};
-    struct tie tie = {.realm = realm, .fan = moved->a, .author = moved->b};
+    struct tie before = {.realm = c->realm, .fan = moved->a, .author = moved->b};
+    struct tie tie = {.realm = c->realm, .fan = moved->a, .author = moved->b};
     if (!c->get->get_pair(c->from, &tie))
         tie.pair = (struct pair){.spans = tie.pair.inline_spans};
     bool there = c->put->get_pair(c->to, &before);
@@ -166,9 +180,9 @@ static void carry_history(struct carrying *c, const struct moved *moved,
         c->put->add_history(c->to, moved->a, come, n_come);
 }
 
-static void carry_read_map(struct carrying *c, enum realm realm, const struct moved *moved)
+static void carry_read_map(struct carrying *c, const struct moved *moved)
 {
-    struct tie tie = {.realm = realm, .fan = moved->a, .author = moved->b};
+    struct tie tie = {.realm = c->realm, .fan = moved->a, .author = moved->b};
     uint32_t chunk = (uint32_t)moved->c;
     struct readmap before = {0}, now = {0};
     if (!c->get->get_readmap(c->from, &tie, chunk, &now))
@@ -176,7 +190,7 @@ static void carry_read_map(struct carrying *c, enum realm realm, const struct mo
     if (!c->put->get_readmap(c->to, &tie, chunk, &before))
         before = (struct readmap){0};
     c->put->put_readmap(c->to, &tie, chunk, &now);
-    if (realm == REALM_POSTS)
+    if (c->realm == REALM_POSTS)
         carry_history(c, moved, &before, &now);
 }
 
@@ -210,8 +224,9 @@ static void carry_once(struct carrying *c, const struct moved *moved)
         c->put->put_once(c->to, moved->a, key, &once);
 }
 
-static void carry_event(struct carrying *c, uint64_t id)
+static void carry_event(struct carrying *c, const struct moved *moved)
 {
+    uint64_t id = moved->a;
     struct tidings_event event;
     if (c->get->get_events(c->from, id - 1, 1, &event) && event.event_id == id)
         c->target->put_event(c->to, &event);
@@ -223,8 +238,9 @@ static struct tidings_text name_of(const struct webhook_row *row)
 }
 
 /* Few: all of them. One that was made anew under its name is another. */
-static void carry_webhooks(struct carrying *c)
+static void carry_webhooks(struct carrying *c, const struct moved *moved)
 {
+    (void)moved;
     struct webhook_row *now, *before;
     size_t n_now = c->get->get_webhooks(c->from, &now);
     size_t n_before = c->put->get_webhooks(c->to, &before);
@@ -241,79 +257,43 @@ static void carry_webhooks(struct carrying *c)
 
 /* ---- By name -------------------------------------------------------------------------------- */
 
-static void carry_one(struct carrying *c, const struct moved *moved)
-{
-    switch (moved->kind) {
-    case MOVED_AUTHOR:
-    case MOVED_STORY:
-        carry_head(c, moved->kind == MOVED_AUTHOR ? REALM_POSTS : REALM_SCENES, moved->a);
-        break;
-    case MOVED_POST_DELETIONS:
-    case MOVED_SCENE_DELETIONS:
-        carry_deletions(c, moved->kind == MOVED_POST_DELETIONS ? REALM_POSTS : REALM_SCENES, moved);
-        break;
-    case MOVED_POST:
-        carry_post(c, moved->a);
-        break;
-    case MOVED_SCENE:
-        carry_scene(c, moved->a);
-        break;
-    case MOVED_BODY:
-        c->put->put_body(c->to, moved->a, c->get->get_body(c->from, moved->a));
-        break;
-    case MOVED_POST_KEY:
-        carry_key(c, moved->a);
-        break;
-    case MOVED_MESSAGES:
-        carry_messages(c, moved->a);
-        break;
-    case MOVED_GIVEN:
-        carry_given(c, moved);
-        break;
-    case MOVED_COMMENT:
-        carry_comment(c, moved->a);
-        break;
-    case MOVED_COMMENT_BODY:
-        carry_comment_body(c, moved->a);
-        break;
-    case MOVED_USER:
-        carry_user(c, moved->a);
-        break;
-    case MOVED_PROFILE:
-        carry_profile(c, moved->a);
-        break;
-    case MOVED_PAIR:
-    case MOVED_SUBSCRIPTION:
-        carry_pair(c, moved->kind == MOVED_PAIR ? REALM_POSTS : REALM_SCENES, moved);
-        break;
-    case MOVED_READ_MAP:
-    case MOVED_SCENE_READ_MAP:
-        carry_read_map(c, moved->kind == MOVED_READ_MAP ? REALM_POSTS : REALM_SCENES, moved);
-        break;
-    case MOVED_REACTION:
-        carry_reaction(c, moved);
-        break;
-    case MOVED_POSITION:
-        carry_position(c, moved);
-        break;
-    case MOVED_ONCE:
-        carry_once(c, moved);
-        break;
-    case MOVED_EVENT:
-        carry_event(c, moved->a);
-        break;
-    case MOVED_WEBHOOKS:
-        carry_webhooks(c);
-        break;
-    case MOVED_RULES:
-        break;
-    }
-}
+static const struct {
+    void (*carry)(struct carrying *c, const struct moved *moved); /* NULL: there is no row */
+    enum realm realm;
+} kinds[] = {
+    [MOVED_AUTHOR] = {carry_head, REALM_POSTS},
+    [MOVED_STORY] = {carry_head, REALM_SCENES},
+    [MOVED_POST_DELETIONS] = {carry_deletions, REALM_POSTS},
+    [MOVED_SCENE_DELETIONS] = {carry_deletions, REALM_SCENES},
+    [MOVED_POST] = {.carry = carry_post},
+    [MOVED_SCENE] = {.carry = carry_scene},
+    [MOVED_BODY] = {.carry = carry_body},
+    [MOVED_POST_KEY] = {.carry = carry_key},
+    [MOVED_MESSAGES] = {.carry = carry_messages},
+    [MOVED_GIVEN] = {.carry = carry_given},
+    [MOVED_COMMENT] = {.carry = carry_comment},
+    [MOVED_COMMENT_BODY] = {.carry = carry_comment_body},
+    [MOVED_USER] = {.carry = carry_user},
+    [MOVED_PROFILE] = {.carry = carry_profile},
+    [MOVED_PAIR] = {carry_pair, REALM_POSTS},
+    [MOVED_SUBSCRIPTION] = {carry_pair, REALM_SCENES},
+    [MOVED_READ_MAP] = {carry_read_map, REALM_POSTS},
+    [MOVED_SCENE_READ_MAP] = {carry_read_map, REALM_SCENES},
+    [MOVED_REACTION] = {.carry = carry_reaction},
+    [MOVED_POSITION] = {.carry = carry_position},
+    [MOVED_ONCE] = {.carry = carry_once},
+    [MOVED_EVENT] = {.carry = carry_event},
+    [MOVED_WEBHOOKS] = {.carry = carry_webhooks},
+    [MOVED_RULES] = {.carry = NULL},
+};
 
 void carry(struct view *from, struct view *to, const struct move_target *target,
            const struct moved *moved)
 {
-    struct carrying carrying = {from, to, from->rows, to->rows, target};
-    carry_one(&carrying, moved);
+    struct carrying carrying = {
+        from, to, from->rows, to->rows, target, kinds[moved->kind].realm,
+    };
+    if (kinds[moved->kind].carry)
+        kinds[moved->kind].carry(&carrying, moved);
     arena_clear(from->scratch);
 }
