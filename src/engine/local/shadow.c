@@ -104,7 +104,9 @@ static struct image_job job_of(const struct shadow *shadow, uint64_t until)
 
 static enum tidings_err say(const struct image_job *job, enum tidings_err err, const char **message)
 {
-    const char *text = job->message[0] ? job->message : tidings_err_text(err);
+    const char *text = err == TIDINGS_NO_SPACE ? "there is no room for the copy of the data"
+                       : job->message[0]       ? job->message
+                                               : tidings_err_text(err);
     return err ? store_fail(err, message, text, false) : TIDINGS_OK;
 }
 
