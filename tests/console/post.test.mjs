@@ -236,6 +236,8 @@ test("an author's page: follow and its end, the mutual mark, lists, the filter b
     await window.page.click("[data-follow]");
     await window.sees("You follow each other");
     await window.sees("2 followers");
+    // Both are shown before the server has it.
+    await eventually(async () => (await server.call(guest, "GET", `/v1/relation/status?user_id=${author}`)).following, true);
     const late = await server.publish(author, "A third one");
     await eventually(() => window.badge(), 1);
 
