@@ -222,6 +222,8 @@ struct rows {
                                  uint64_t wanted);
     /* Gives the event its position and time, and keeps it. */
     void (*add_event)(struct view *view, struct tidings_event *event);
+    /* One that is not kept: hands it to those who follow from elsewhere. NULL: there is nobody. */
+    void (*tell_event)(struct view *view, const struct tidings_event *event);
     /* A position that no event of an operation behind this one comes before. */
     uint64_t (*newest_position)(struct view *view);
     /* Whether an event has, or may have had, that position. */

@@ -17,7 +17,6 @@
 
 struct tidings {
     struct engine *engine;
-    struct tidings_settings settings;
     unsigned forks; /* `forks` of the process that opened it */
 };
 
@@ -155,7 +154,6 @@ enum tidings_err tidings_open(const struct tidings_options *options, struct tidi
     struct tidings *tidings = calloc(1, sizeof *tidings);
     enum tidings_err err = tidings ? TIDINGS_OK : TIDINGS_NO_MEMORY;
     if (!err) {
-        tidings->settings = options->settings;
         pthread_once(&watched, watch_forks);
         tidings->forks = forks;
         err = engines[index].open(options, &tidings->engine, message);
@@ -265,7 +263,7 @@ enum tidings_err tidings_cluster_rebuild(const struct tidings_options *options, 
 /* The argument at fault, or NULL. */
 static const char *check_call(const struct tidings *tidings, const struct tidings_op *op)
 {
-    const char *field = check_op(op, &tidings->settings);
+    const char *field = check_op(op, tidings->engine->vtable->settings(tidings->engine));
     bool once_fits =
         !op->once || (op_writes(op->kind) && op->once->render && !once_is_tickets(op->once->key));
     return field || once_fits ? field : "once";

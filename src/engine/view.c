@@ -182,6 +182,8 @@ void view_tell(struct view *view, struct tidings_event event)
     event.happened_at = view->now_ms;
     if (event_is_kept(event.type, view->settings))
         view->rows->add_event(view, &event);
+    else if (view->rows->tell_event)
+        view->rows->tell_event(view, &event);
     if (view->news)
         news_add(view->news, &event);
 }

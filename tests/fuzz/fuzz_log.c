@@ -2,14 +2,16 @@
 /*
  * Any bytes as a segment of the redo log. The first byte says whether another segment follows, and whether to
  * make the checksums right first, so that what lies behind them is reached. No record is visited twice or out of
- * order, and every change of one is within it. What a change is called when it moves is asked of each.
+ * order, and every change of one is within it. What a change is called when it moves, and which event it is about, is asked of
+ * each. The third bit of the first byte asks for the format before.
  */
-// sources: src/engine/local/storage/redo_read.c src/engine/local/storage/files.c src/engine/local/rows/moved.c src/base/crc32c.c
+// sources: src/engine/local/storage/redo_read.c src/engine/local/storage/files.c src/engine/local/rows/moved.c src/engine/local/rows/told.c src/engine/records/records.c src/domain/events.c src/domain/ids.c src/base/arena.c src/base/crc32c.c
 // libs: -lpthread
 #include <stdlib.h>
 
 #include "base/crc32c.h"
 #include "engine/local/rows/moved.h"
+#include "engine/local/rows/told.h"
 #include "engine/local/storage/redo_bytes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -28,15 +30,19 @@ static bool check(void *ctx, const struct redo_record *record)
         abort();
     seen->last = record->number;
     while (change_decode(&r, &change)) {
-        size_t longest =
-            change.table < TABLE_COUNT ? table_key_max((enum table)change.table) : KEY_MAX;
-        if (change.key.n > longest || change.table >= TABLE_COUNT)
+        bool told = change.table == CHANGE_TOLD;
+        if (!told && change.table >= TABLE_COUNT)
+            abort();
+        if (change.key.n > (told ? 0 : table_key_max((enum table)change.table)))
             abort();
         if (change.is_put && (change.value.p < record->changes.p ||
                               change.value.p + change.value.n > seen->segment.p + seen->segment.n))
             abort();
+        struct tidings_event event;
+        told_event(&change, &event);
         struct moved moved;
-        if (moved_name((enum table)change.table, change.key, change.value, false, &moved) &&
+        if (!told &&
+            moved_name((enum table)change.table, change.key, change.value, false, &moved) &&
             moved.a > ((uint64_t)1 << (ID_BYTES * 8)))
             abort();
     }
@@ -44,12 +50,17 @@ static bool check(void *ctx, const struct redo_record *record)
 }
 
 /* Numbers the records and makes their checksums, as far as their lengths make sense. */
-static void mend(uint8_t *bytes, size_t n)
+static void mend(uint8_t *bytes, size_t n, bool before)
 {
     struct redo_header header = {.salt = 7, .first = 1};
     if (n < REDO_HEADER_BYTES)
         return;
     redo_header_encode(&header, bytes);
+    if (before) {
+        put_u32(bytes + 8, REDO_FORMAT_OLDEST);
+        put_u32(bytes + 40, crc32c(0, bytes, 40));
+        return;
+    }
     uint64_t number = 0;
     for (size_t at = REDO_HEADER_BYTES; at + RECORD_HEAD_BYTES < n;) {
         size_t left = n - at - RECORD_HEAD_BYTES, length = bytes[at + 3];
@@ -73,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         return 0;
     memcpy(copy, data + 1, n - 1);
     if (data[0] & 2)
-        mend(copy, n - 1);
+        mend(copy, n - 1, data[0] & 4);
     struct seen seen = {.segment = {copy, n - 1}};
     struct redo_scan scan = {.visit = check, .ctx = &seen};
     enum tidings_err err = redo_scan_segment(&scan, 1, data[0] & 1, seen.segment);

@@ -136,6 +136,9 @@ static void room_is_taken_for_pages_that_split(void **state)
 
 static const uint8_t id[REDO_ID_BYTES] = "of this test";
 
+static struct chainer *chainer;
+static struct chain chain;
+
 /* A record with so many rows of n bytes each. */
 static void append(struct redo *redo, uint64_t number, size_t rows, size_t n)
 {
@@ -150,7 +153,11 @@ static void append(struct redo *redo, uint64_t number, size_t rows, size_t n)
         memcpy(bytes + used, value, n);
         used += n;
     }
-    assert_int_equal(redo_append(redo, (int64_t)number, (struct bytes){bytes, used}), TIDINGS_OK);
+    struct redo_record record = {
+        .number = number, .time_ms = (int64_t)number, .changes = {bytes, used}};
+    assert_true(chain_next(chainer, &chain, &record, &record.chain));
+    assert_int_equal(redo_append(redo, &record), TIDINGS_OK);
+    chain = record.chain;
     free(value);
     free(bytes);
 }
@@ -162,11 +169,14 @@ static void replaying_makes_the_map_as_large_as_it_must(void **state)
     char path[PATH_BYTES];
     struct redo_options options = {dir, id, 1 << 20, true};
     struct redo *redo;
+    chainer = chainer_new();
+    assert_non_null(chainer);
     assert_int_equal(redo_open(&options, 0, &redo), TIDINGS_OK);
     append(redo, 1, 100, 1000);
     append(redo, 2, 8, 8 << 20);
     append(redo, 3, 3000, 10);
     assert_int_equal(redo_close(redo), TIDINGS_OK);
+    chainer_free(chainer);
     assert_true(path_join(path, dir, "image"));
     struct image_job job = {.log_dir = dir,
                             .base_dir = dir,

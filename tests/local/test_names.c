@@ -11,6 +11,7 @@
 #include "engine/local/storage/image.h"
 #include "engine/local/storage/store.h"
 #include "local/damage.h"
+#include "local/old_directory.h"
 #include "local/store_support.h"
 
 enum { CID = 3, DAN, EVE };
@@ -79,112 +80,11 @@ static bool was_written(const struct change *change)
            !(change->table == TABLE_META && bytes_same(change->key, key_bytes(&place)));
 }
 
-static bool append_what_was_written(void *ctx, const struct redo_record *record)
-{
-    struct redo *redo = ctx;
-    struct decoder r = decoder_of(record->changes.p, record->changes.n);
-    uint8_t *bytes = malloc(record->changes.n);
-    struct change change;
-    size_t n = 0;
-    assert_non_null(bytes);
-    while (change_decode(&r, &change)) {
-        if (!was_written(&change))
-            continue;
-        uint8_t head[CHANGE_HEAD_MAX];
-        size_t head_n = change_encode(&change, head);
-        memcpy(bytes + n, head, head_n);
-        memcpy(bytes + n + head_n, change.value.p, change.value.n);
-        n += head_n + change.value.n;
-    }
-    assert_true(n > 0);
-    assert_int_equal(redo_append(redo, record->time_ms, (struct bytes){bytes, n}), TIDINGS_OK);
-    free(bytes);
-    return true;
-}
-
-/* The log anew, in a directory of its own. */
-static void write_old_log(const char *from, const char *to, const struct state *was)
-{
-    struct redo_options redo_options = {to, was->id, 1 << 20, true};
-    struct redo *redo;
-    assert_int_equal(dir_make(to), TIDINGS_OK);
-    assert_int_equal(redo_open(&redo_options, 0, &redo), TIDINGS_OK);
-    struct redo_scan scan = {
-        .dir = from, .id = was->id, .visit = append_what_was_written, .ctx = redo};
-    assert_int_equal(redo_scan(&scan), TIDINGS_OK);
-    assert_int_equal(redo_close(redo), TIDINGS_OK);
-}
-
-static void write_old_base(const char *dir, const char *log_dir, const struct state *was)
-{
-    char base_dir[600], path[700], name[BASE_NAME_BYTES], to[800];
-    snprintf(base_dir, sizeof base_dir, "%s/snapshots", dir);
-    snprintf(path, sizeof path, "%s/base.new", dir);
-    assert_int_equal(dir_make(base_dir), TIDINGS_OK);
-    struct image_job job = {.log_dir = log_dir,
-                            .base_dir = base_dir,
-                            .id = was->id,
-                            .path = path,
-                            .map_bytes = (size_t)1 << 30,
-                            .number = was->reaches / 2,
-                            .for_good = true};
-    assert_int_equal(image_make(&job), TIDINGS_OK);
-    base_name(&job.made, name);
-    snprintf(to, sizeof to, "%s/%s", base_dir, name);
-    assert_int_equal(rename(path, to), 0);
-}
-
-static void set_format(const char *dir, int format)
-{
-    char path[600], text[512];
-    snprintf(path, sizeof path, "%s/state", dir);
-    FILE *file = fopen(path, "r+");
-    assert_non_null(file);
-    size_t n = fread(text, 1, sizeof text - 1, file);
-    text[n] = '\0';
-    rewind(file);
-    fprintf(file, "tidings %d%s", format, strchr(text, '\n'));
-    fclose(file);
-}
-
-static int format_of(const char *dir)
-{
-    struct state found_state;
-    bool found;
-    assert_int_equal(state_read(dir, &found_state, &found), TIDINGS_OK);
-    return (int)found_state.format;
-}
-
-/* A directory as the former version left it, with what is in the engine's; with `trusted` its data.mdb, too, and otherwise
- * maybe a base image. */
+/* A directory of version 3, with what is in the engine's. */
 static void make_old(const char *dir, bool trusted, bool base)
 {
-    char from[512], log_dir[600], path[600];
-    struct state was;
-    bool found;
-    close_engine();
-    data_path(from, "log");
-    snprintf(log_dir, sizeof log_dir, "%s/log", dir);
-    assert_int_equal(state_read(harness_dir(), &was, &found), TIDINGS_OK);
-    assert_int_equal(dir_make(dir), TIDINGS_OK);
-    write_old_log(from, log_dir, &was);
-    if (base)
-        write_old_base(dir, log_dir, &was);
-    if (trusted) {
-        snprintf(path, sizeof path, "%s/data.mdb", dir);
-        struct image_job job = {.log_dir = log_dir,
-                                .base_dir = dir,
-                                .id = was.id,
-                                .path = path,
-                                .map_bytes = (size_t)1 << 30,
-                                .number = UINT64_MAX,
-                                .for_good = true};
-        assert_int_equal(image_make(&job), TIDINGS_OK);
-    }
-    was.is_clean = trusted;
-    strcpy(was.boot, NO_BOOT);
-    assert_int_equal(state_write(dir, &was), TIDINGS_OK);
-    set_format(dir, 3);
+    struct old_directory old = {dir, 3, was_written, trusted, base};
+    old_directory_make(&old);
 }
 
 static void assert_all_named(void)
@@ -206,7 +106,7 @@ static void use_old(const char *dir)
 {
     options.dir = dir;
     open_engine();
-    assert_int_equal(format_of(dir), STORE_FORMAT);
+    assert_int_equal(old_directory_format(dir), STORE_FORMAT);
     assert_all_named();
     assert_deep();
     set_name(EVE, "Eve");
@@ -254,7 +154,7 @@ static void names_are_made_after_a_crash(void **state)
     was.is_clean = false;
     boot_name(was.boot);
     assert_int_equal(state_write(dir, &was), TIDINGS_OK);
-    set_format(dir, 3);
+    old_directory_set_format(dir, 3);
     const char *new_dir = options.dir;
     use_old(dir);
     options.dir = new_dir;

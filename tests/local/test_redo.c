@@ -63,7 +63,12 @@ static void append(struct redo *redo, uint64_t number, size_t n)
     uint8_t *bytes = malloc(n);
     assert_non_null(bytes);
     memset(bytes, (int)(number & 0xff), n);
-    assert_int_equal(redo_append(redo, (int64_t)number * 10, (struct bytes){bytes, n}), TIDINGS_OK);
+    struct redo_record record = {.number = number,
+                                 .time_ms = (int64_t)number * 10,
+                                 .sure = number / 2,
+                                 .changes = {bytes, n}};
+    memset(record.chain.bytes, (int)(number & 0x7f), CHAIN_BYTES);
+    assert_int_equal(redo_append(redo, &record), TIDINGS_OK);
     free(bytes);
 }
 
@@ -86,6 +91,9 @@ static bool note(void *ctx, const struct redo_record *record)
         seen->first = record->number;
     seen->last = record->number;
     assert_int_equal(record->time_ms, (int64_t)record->number * 10);
+    assert_int_equal(record->sure, record->number / 2);
+    assert_true(record->is_chained);
+    assert_int_equal(record->chain.bytes[CHAIN_BYTES - 1], record->number & 0x7f);
     for (size_t i = 0; i < record->changes.n; i++)
         assert_int_equal(record->changes.p[i], record->number & 0xff);
     return true;
@@ -390,7 +398,9 @@ static void *keep_appending(void *arg)
     bool ok = true;
     memset(bytes, 'x', sizeof bytes);
     for (int64_t i = 1; ok && !atomic_load(&enough); i++)
-        ok = !redo_append(redo, i, (struct bytes){bytes, 5000 + (size_t)i % 7000});
+        ok = !redo_append(redo, &(struct redo_record){.number = (uint64_t)i,
+                                                      .time_ms = i,
+                                                      .changes = {bytes, 5000 + (size_t)i % 7000}});
     return ok ? redo : NULL;
 }
 

@@ -160,7 +160,7 @@ static void another_format_is_refused(void **state)
     snprintf(path, sizeof path, "%s/state", harness_dir());
     read_text(path, was, sizeof was);
     for (int format = 1; format < STORE_FORMAT + 2; format++) {
-        if (format == STORE_FORMAT || format == STORE_FORMAT_OLDEST)
+        if (format >= STORE_FORMAT_OLDEST && format <= STORE_FORMAT)
             continue;
         snprintf(changed, sizeof changed, "tidings %d%s", format, strchr(was, '\n'));
         write_text(path, changed);

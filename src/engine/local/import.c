@@ -101,7 +101,7 @@ static enum tidings_err try_piece(struct local *local, const struct piece *piece
     struct local_view view = {
         .view = {.rows = &local_rows,
                  .err = &txn.err,
-                 .settings = &local->settings,
+                 .settings = local_in_force(local),
                  .scratch = &local->writer.scratch,
                  .now_ms = at.wall_ms,
                  .elapsed_ms = at.elapsed_ms,
@@ -110,7 +110,7 @@ static enum tidings_err try_piece(struct local *local, const struct piece *piece
         .heads = local->heads,
         .clock = &local->clock,
         .recent = local->recent,
-        .version = newest.version + 1,
+        .version = kv_applied(local->kv) + 1,
         .age = recent_age(local->recent),
         .last_id = newest.id,
         .before = newest.id,

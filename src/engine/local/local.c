@@ -74,6 +74,7 @@ static void release(struct local *local)
     recent_free(local->recent);
     heads_free(local->heads);
     store_close(local->store);
+    limits_release(local);
     clock_release(&local->clock);
     engine_release(&local->engine);
     free(local);
@@ -88,7 +89,7 @@ static void local_close(struct engine *engine)
 
 const struct tidings_settings *local_settings(struct engine *engine)
 {
-    return &((struct local *)engine)->settings;
+    return local_in_force((struct local *)engine);
 }
 
 static const struct engine_vtable local_vtable = {
@@ -156,6 +157,8 @@ static enum tidings_err start(struct local *local, const struct tidings_options 
     if (!err)
         err = names_make(local);
     if (!err)
+        err = limits_open(local, options->as_stored || local->store->read_only);
+    if (!err)
         err = reheat(local, options->as_stored || local->store->read_only);
     return err ? err : writer_start(local);
 }
@@ -170,6 +173,7 @@ enum tidings_err engine_local_open(const struct tidings_options *options, struct
         return TIDINGS_NO_MEMORY;
     engine_init(&local->engine, &local_vtable);
     local->settings = options->settings;
+    atomic_init(&local->in_force, &local->settings);
     clock_init(&local->clock, options);
     local->fault = options->fault;
     local->fault_ctx = options->fault_ctx;

@@ -10,6 +10,7 @@
  *     writer.c    the one thread that changes anything, in batches
  *     sweep.c     removes what is nobody's any more
  *     load.c      what is kept in memory, from the data
+ *     limits.c    limits that all servers of one log share
  *     reheat.c    orders and states anew when the rules for them change
  *     shadow.c    a copy that follows the log of a directory which another process uses
  *     local.c     opening, closing, and the engine's table
@@ -61,7 +62,12 @@ struct writer {
 
 struct local {
     struct engine engine;
-    struct tidings_settings settings;
+    struct tidings_settings
+        settings; /* as they were given, with rules and limits as stored, if these are to hold */
+    /* What operations go by: `settings`; where the log is followed, what it said last of rules and limits. */
+    _Atomic(const struct tidings_settings *) in_force;
+    struct former_settings *former_settings;
+    bool limits_due; /* the row is to be put with the next batch */
     struct clock clock;
     void (*fault)(void *ctx, const char *text);
     void *fault_ctx;
@@ -73,6 +79,24 @@ struct local {
     struct snapshots snapshots;
     struct writer writer;
 };
+
+static inline const struct tidings_settings *local_in_force(struct local *local)
+{
+    return atomic_load_explicit(&local->in_force, memory_order_acquire);
+}
+
+/* ---- limits.c ------------------------------------------------------------------------------- */
+
+/* Whether the row is what the settings say, or, as stored, the settings in line with it. */
+enum tidings_err limits_open(struct local *local, bool as_stored);
+
+/* Into the transaction. */
+void limits_put(struct local *local, struct kv_txn *txn);
+
+/* From now on these settings are in force. False if memory is short. */
+bool limits_change(struct local *local, const struct tidings_settings *settings);
+
+void limits_release(struct local *local);
 
 /* ---- local.c -------------------------------------------------------------------------------- */
 
@@ -153,7 +177,7 @@ enum tidings_err load_heads(struct local *local, const char **message);
 /* Where a snapshot stands. */
 struct newest {
     uint64_t id;        /* the newest given out */
-    uint64_t version;   /* counts the batches: what heads are stamped with */
+    uint64_t version;   /* the batch that said so: what heads are stamped with */
     int64_t elapsed_ms; /* when it was given out; 0: not known */
 };
 struct newest load_newest(struct kv_txn *txn);

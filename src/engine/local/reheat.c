@@ -187,14 +187,14 @@ static enum tidings_err do_piece(struct local *local, struct arena *scratch, boo
     struct local_view view = {
         .view = {.rows = &local_rows,
                  .err = &txn.err,
-                 .settings = &local->settings,
+                 .settings = local_in_force(local),
                  .scratch = scratch,
                  .now_ms = at.wall_ms,
                  .elapsed_ms = at.elapsed_ms},
         .txn = &txn,
         .heads = local->heads,
         .clock = &local->clock,
-        .version = newest.version + 1,
+        .version = kv_applied(local->kv) + 1,
         .last_id = newest.id,
         .spent = true, /* there is no operation whose id the first event could take */
     };

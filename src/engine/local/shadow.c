@@ -248,7 +248,8 @@ static bool take_changes(void *ctx, const struct redo_record *record)
     if (record->number > changes->until || changes->set->n >= CHANGES_MOST)
         return false;
     while (change_decode(&r, &change))
-        if (moved_name(change.table, change.key, change.value, false, &moved) &&
+        if (change.table != CHANGE_TOLD &&
+            moved_name((enum table)change.table, change.key, change.value, false, &moved) &&
             !moved_add(changes->set, &moved))
             changes->err = TIDINGS_NO_MEMORY;
     if (r.bad)
@@ -459,6 +460,7 @@ enum tidings_err shadow_open(const struct tidings_options *options, struct engin
     struct local *local = &shadow->local;
     engine_init(&local->engine, &shadow_vtable);
     local->settings = options->settings;
+    atomic_init(&local->in_force, &local->settings);
     clock_init(&local->clock, options);
     snapshots_init(&local->snapshots);
     shadow->progress = options->progress;

@@ -133,7 +133,7 @@ static void make_view(struct local *local, const struct tidings_op *op, struct n
     snapshot->view = (struct local_view){
         .view = {.rows = &local_rows,
                  .err = &snapshot->txn.err,
-                 .settings = &local->settings,
+                 .settings = local_in_force(local),
                  .scratch = &snapshot->scratch,
                  .now_ms = at.wall_ms > newest_ms ? at.wall_ms : newest_ms,
                  .elapsed_ms = at.elapsed_ms},

@@ -173,14 +173,14 @@ static struct local_view begin_view(struct local *local, struct kv_txn *txn, str
     return (struct local_view){
         .view = {.rows = &local_rows,
                  .err = &txn->err,
-                 .settings = &local->settings,
+                 .settings = local_in_force(local),
                  .scratch = &writer->scratch,
                  .news = engine_is_watched(&local->engine) ? &writer->news : NULL},
         .txn = txn,
         .heads = local->heads,
         .clock = &local->clock,
         .recent = local->recent,
-        .version = newest.version + 1,
+        .version = kv_applied(local->kv) + 1,
         .age = recent_age(local->recent),
         .last_id = newest.id,
         .last_elapsed_ms = newest.elapsed_ms,
@@ -195,6 +195,8 @@ static enum tidings_err commit(struct local *local, struct local_view *view,
     save_newest(view->txn, (struct newest){view->last_id, view->version, view->last_elapsed_ms});
     if (time->stores)
         save_clock(view->txn, &time->row);
+    if (local->limits_due)
+        limits_put(local, view->txn);
     view->txn->time_ms = time->record_ms;
     uint64_t from = wait_now_us();
     enum tidings_err err = kv_commit(view->txn);
@@ -204,6 +206,7 @@ static enum tidings_err commit(struct local *local, struct local_view *view,
         return err;
     }
     atomic_store(&local->committed, view->version);
+    local->limits_due = false;
     clock_commit(&local->clock, time);
     heads_commit(local->heads);
     count_batch(&local->writer, n, wait_now_us() - from, view->last_id);

@@ -40,3 +40,64 @@ void rules_adopt(const struct rules_record *stored, struct tidings_settings *set
     if (!check_settings(&adopted))
         *settings = adopted;
 }
+
+/* In the order of the record: new ones go to its end. */
+#define LIMIT_SETTINGS(X) \
+    X(follow_burst)       \
+    X(follow_refill_ms)   \
+    X(following_max)      \
+    X(name_max)           \
+    X(avatar_max)         \
+    X(title_max)          \
+    X(body_max)           \
+    X(excerpt_max)        \
+    X(mark_max)           \
+    X(many_max)           \
+    X(ids_max)            \
+    X(publish_burst)      \
+    X(publish_refill_ms)  \
+    X(react_burst)        \
+    X(react_refill_ms)    \
+    X(comment_burst)      \
+    X(comment_refill_ms)  \
+    X(comment_max)        \
+    X(scenes_max)         \
+    X(messages_max)       \
+    X(message_max)        \
+    X(reading_max)        \
+    X(subscriptions_max)  \
+    X(webhooks_max)       \
+    X(page_default)       \
+    X(page_max)           \
+    X(event_days)         \
+    X(read_events)        \
+    X(once_hours)
+
+#define X(name) +1
+_Static_assert((0 LIMIT_SETTINGS(X)) * VARINT_MAX <= LIMITS_BYTES_MAX, "they fit");
+#undef X
+
+size_t limits_encode(const struct tidings_settings *settings, uint8_t to[LIMITS_BYTES_MAX])
+{
+    size_t n = 0;
+#define X(name) n += put_varint(to + n, settings->name);
+    LIMIT_SETTINGS(X)
+#undef X
+    return n;
+}
+
+/* What a program of before did not write is as the settings say. */
+bool limits_adopt(struct bytes stored, struct tidings_settings *settings)
+{
+    struct tidings_settings adopted = *settings;
+    struct decoder r = decoder_of(stored.p, stored.n);
+#define X(name)           \
+    if (decoder_left(&r)) \
+        adopted.name = read_varint(&r);
+    LIMIT_SETTINGS(X)
+#undef X
+    if (r.bad || decoder_left(&r) || check_settings(&adopted))
+        return false;
+    *settings = adopted;
+    return true;
+}

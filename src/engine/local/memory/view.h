@@ -23,6 +23,7 @@ struct local_view {
     int64_t last_elapsed_ms; /* the time elapsed with the newest change */
     struct moment at;        /* writer: that of the last change in the batch, or when it began */
     uint64_t before;         /* writer: the newest id when this operation began */
+    bool followed;           /* writer: others follow the log, and tell what it tells */
     bool spent;              /* writer: an event has taken the operation's own id */
 };
 

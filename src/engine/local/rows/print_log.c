@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "engine/local/rows/keys.h"
+#include "engine/local/rows/told.h"
 #include "engine/local/storage/store.h"
 #include "engine/records/records.h"
 
@@ -57,6 +58,8 @@ static void print_row(FILE *to, const struct change *change)
         KV_TABLES(X)
 #undef X
     };
+    if (change->table == CHANGE_TOLD)
+        return;
     fprintf(to, "    %s %s ", change->is_put ? "put" : "delete", names[change->table]);
     print_key(to, change);
     if (change->is_put)
@@ -67,7 +70,7 @@ static void print_row(FILE *to, const struct change *change)
 static void print_event(FILE *to, const struct change *change)
 {
     struct tidings_event event;
-    if (change->table != TABLE_EVENT || !change->is_put || !event_decode(change->value, &event))
+    if (!told_event(change, &event))
         return;
     fprintf(to, "    %s by %" PRIu64 ": %s %" PRIu64 "\n", tidings_event_name(event.type),
             event.actor_user_id, tidings_event_target(event.type), event.target_id);
@@ -80,7 +83,7 @@ static bool print_record(void *ctx, const struct redo_record *record)
     struct change change;
     size_t n = 0;
     while (change_decode(&r, &change))
-        n++;
+        n += change.table != CHANGE_TOLD;
     fprintf(printing->to, "%" PRIu64 " ", record->number);
     print_time(printing->to, record->time_ms);
     fprintf(printing->to, " %zu rows, %zu bytes%s\n", n, record->changes.n,

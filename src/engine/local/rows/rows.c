@@ -3,6 +3,7 @@
 
 #include "domain/ids.h"
 #include "engine/local/rows/journal.h"
+#include "engine/local/rows/told.h"
 #include "engine/ops/ops.h"
 
 /* ---- Users ---------------------------------------------------------------------------------- */
@@ -250,6 +251,13 @@ static void add_event(struct view *view, struct tidings_event *event)
     event->happened_at = id_time_ms(local->last_id);
 }
 
+static void tell_event(struct view *view, const struct tidings_event *event)
+{
+    uint8_t bytes[TOLD_BYTES_MAX];
+    if (local_of(view)->followed)
+        kv_tell(txn_of(view), (struct bytes){bytes, told_encode(event, bytes)});
+}
+
 static uint64_t newest_position(struct view *view)
 {
     return view->stamp;
@@ -354,6 +362,7 @@ const struct rows local_rows = {
     .get_events = get_events,
     .count_old_events = count_old_events,
     .add_event = add_event,
+    .tell_event = tell_event,
     .newest_position = newest_position,
     .has_position = has_position,
     .next_id = next_id,

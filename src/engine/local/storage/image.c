@@ -117,11 +117,13 @@ struct replay {
     const struct image_job *job;
     struct kv *kv;
     struct kv_txn txn;
+    struct chainer *chainer;
     size_t pending;   /* bytes of changes in the transaction; 0: there is none */
     uint64_t applied; /* the newest batch replayed */
     int64_t time_ms;
     uint64_t bytes;
     struct progress progress;
+    char message[128]; /* what is wrong with a record */
     enum tidings_err err;
 };
 
@@ -138,14 +140,23 @@ static void apply_changes(struct replay *replay, struct bytes changes)
 {
     struct decoder r = decoder_of(changes.p, changes.n);
     struct change change;
-    while (change_decode(&r, &change)) {
-        if (change.is_put)
-            kv_put_long(&replay->txn, change.table, change.key, change.value.p, change.value.n);
-        else
-            kv_del_long(&replay->txn, change.table, change.key);
-    }
+    while (change_decode(&r, &change))
+        change_apply(&replay->txn, &change);
     if (r.bad)
         kv_fail(&replay->txn, TIDINGS_CORRUPT);
+}
+
+/* Whether the record follows the one before it. Of the first one with a chain nobody knows what was before, if there is
+ * no base image with one, either. */
+static bool follows(struct replay *replay, const struct redo_record *record)
+{
+    const struct kv_txn *txn = &replay->txn;
+    struct chain chain;
+    if (!txn->is_chained)
+        return true;
+    if (!chain_next(replay->chainer, &txn->chain, record, &chain))
+        replay->err = TIDINGS_NO_MEMORY;
+    return record->is_chained && chain_same(&chain, &record->chain);
 }
 
 static bool replay_record(void *ctx, const struct redo_record *record)
@@ -161,8 +172,15 @@ static bool replay_record(void *ctx, const struct redo_record *record)
     if (replay->err)
         return false;
     replay->pending += record->changes.n;
+    if (!follows(replay, record)) {
+        snprintf(replay->message, sizeof replay->message,
+                 "record %" PRIu64 " of the log does not follow the one before it", record->number);
+        return false;
+    }
     apply_changes(replay, record->changes);
     replay->txn.applied = replay->applied = record->number;
+    replay->txn.chain = record->chain;
+    replay->txn.is_chained = record->is_chained;
     if (record->time_ms > replay->time_ms)
         replay->time_ms = record->time_ms;
     replay->bytes += record->changes.n;
@@ -195,9 +213,12 @@ enum tidings_err image_replay(struct kv *kv, struct image_job *job)
         .job = job,
         .kv = kv,
         .applied = kv_applied(kv),
+        .chainer = chainer_new(),
         .time_ms = job->made.time_ms,
         .progress = {.to = job->progress, .what = "replaying the log"},
     };
+    if (!replay.chainer)
+        return TIDINGS_NO_MEMORY;
     /* What a base image holds needs no log. */
     struct redo_scan scan = {.dir = job->log_dir,
                              .id = job->id,
@@ -214,7 +235,11 @@ enum tidings_err image_replay(struct kv *kv, struct image_job *job)
     } while (replay.err == TIDINGS_NO_SPACE && kv_can_grow(kv));
     if (replay.bytes && !err)
         progress_end(&replay.progress);
-    snprintf(job->message, sizeof job->message, "%s", scan.message);
+    chainer_free(replay.chainer);
+    if (replay.message[0])
+        err = TIDINGS_CORRUPT;
+    snprintf(job->message, sizeof job->message, "%s",
+             replay.message[0] ? replay.message : scan.message);
     job->end = scan.end;
     job->made.number = replay.applied;
     job->made.time_ms = replay.time_ms;

@@ -22,7 +22,8 @@
 
 enum {
     READERS_SPARE = 8,
-    APPLIED_BYTES = 8,
+    APPLIED_BYTES = 8 + CHAIN_BYTES,
+    APPLIED_BYTES_BEFORE = 8, /* in the image of a log of the format before: without a chain */
     DEPTH = 4,         /* pages that a row has above it and is on, in files of any size we know */
     PAGES_COMMIT = 64, /* the lists of tables and of free pages */
     CUT_OFF = -1,      /* none of LMDB's codes */
@@ -35,7 +36,7 @@ enum {
 /* What is larger has not much that is free beside it, and a copy, which nothing can interrupt, would take long. */
 #define PACK_MOST ((uint64_t)1 << 30)
 
-/* In TABLE_META: the newest batch in the file. */
+/* In TABLE_META: the newest batch in the file, and the chain there. */
 static const struct key applied_key = {7, "applied"};
 
 /* One record of the log; see also the writer's batches. */
@@ -48,10 +49,13 @@ struct kv {
     int fd;
     size_t page_bytes;
     size_t map_bytes;
-    uint64_t room;    /* bytes of the file that have a place on the disk */
-    uint64_t wanted;  /* bytes of the file that a transaction would have needed */
-    uint64_t used;    /* bytes of the file in use when the transaction began */
-    uint64_t applied; /* the newest batch in the file */
+    uint64_t room;      /* bytes of the file that have a place on the disk */
+    uint64_t wanted;    /* bytes of the file that a transaction would have needed */
+    uint64_t used;      /* bytes of the file in use when the transaction began */
+    uint64_t applied;   /* the newest batch in the file */
+    struct chain chain; /* there */
+    bool is_chained;
+    struct chainer *chainer;
     bool lacks_room;
     _Atomic uint64_t
         bytes;          /* of the file, for whoever asks: LMDB would look into the map to know */
@@ -210,7 +214,10 @@ static enum tidings_err read_applied(struct kv *kv)
     if (kv_get(&txn, TABLE_META, &key, &value)) {
         struct decoder r = decoder_of(value.p, value.n);
         kv->applied = read_u64(&r);
-        if (value.n != APPLIED_BYTES)
+        kv->is_chained = value.n == APPLIED_BYTES;
+        if (kv->is_chained)
+            memcpy(kv->chain.bytes, value.p + APPLIED_BYTES_BEFORE, CHAIN_BYTES);
+        else if (value.n != APPLIED_BYTES_BEFORE)
             err = TIDINGS_CORRUPT;
     }
     kv_abort(&txn);
@@ -226,8 +233,9 @@ enum tidings_err kv_open(const struct kv_options *options, struct kv **out, cons
     }
     kv->options = *options;
     buf_init(&kv->changes, CHANGES_MAX);
+    kv->chainer = chainer_new();
     uint64_t length = length_of(options->path);
-    int rc = open_env(kv);
+    int rc = kv->chainer ? open_env(kv) : ENOMEM;
     if (!rc)
         measure(kv);
     if (!rc && is_cut_off(kv, length))
@@ -261,6 +269,7 @@ void kv_close(struct kv *kv)
     if (kv->env)
         mdb_env_close(kv->env);
     buf_release(&kv->changes);
+    chainer_free(kv->chainer);
     free(kv);
 }
 
@@ -308,14 +317,22 @@ bool kv_lacks_room(const struct kv *kv)
     return kv->lacks_room;
 }
 
-void kv_log(struct kv *kv, struct redo *redo)
+void kv_log(struct kv *kv, struct redo *redo, const uint8_t id[CHAIN_BYTES])
 {
     kv->options.redo = redo;
+    if (!kv->is_chained)
+        memcpy(kv->chain.bytes, id, CHAIN_BYTES);
+    kv->is_chained = true;
 }
 
-uint64_t kv_applied(struct kv *kv)
+uint64_t kv_applied(const struct kv *kv)
 {
     return kv->applied;
+}
+
+struct chain kv_chain(const struct kv *kv)
+{
+    return kv->chain;
 }
 
 uint64_t kv_used_bytes(struct kv *kv)
@@ -392,7 +409,11 @@ enum tidings_err kv_begin(struct kv *kv, struct kv_txn *txn)
     }
     kv->used = kv_used_bytes(kv);
     buf_clear(&kv->changes);
-    *txn = (struct kv_txn){.kv = kv, .writing = true, .applied = kv->applied};
+    *txn = (struct kv_txn){.kv = kv,
+                           .writing = true,
+                           .applied = kv->applied,
+                           .chain = kv->chain,
+                           .is_chained = kv->is_chained};
     int rc = mdb_txn_begin(kv->env, NULL, 0, &handle);
     if (rc)
         return translate(rc);
@@ -400,57 +421,110 @@ enum tidings_err kv_begin(struct kv *kv, struct kv_txn *txn)
     return TIDINGS_OK;
 }
 
+enum tidings_err kv_begin_records(struct kv *kv, struct kv_txn *txn)
+{
+    enum tidings_err err = kv_begin(kv, txn);
+    txn->follows = !err;
+    return err;
+}
+
 static void put_row(struct kv_txn *txn, enum table table, struct bytes key, const void *value,
                     size_t n);
 
 /* The image says itself how far it goes. */
-static void put_applied(struct kv_txn *txn, uint64_t number)
+static void put_applied(struct kv_txn *txn)
 {
     uint8_t bytes[APPLIED_BYTES];
-    put_u64(bytes, number);
-    put_row(txn, TABLE_META, key_bytes(&applied_key), bytes, sizeof bytes);
-}
-
-static enum tidings_err log_changes(struct kv_txn *txn)
-{
-    struct kv *kv = txn->kv;
-    if (!kv->options.redo)
-        return TIDINGS_OK;
-    if (kv->changes.failed)
-        return TIDINGS_NO_MEMORY;
-    struct bytes changes = {(const uint8_t *)kv->changes.data, kv->changes.len};
-    return redo_append(kv->options.redo, txn->time_ms, changes);
+    put_u64(bytes, txn->applied);
+    memcpy(bytes + APPLIED_BYTES_BEFORE, txn->chain.bytes, CHAIN_BYTES);
+    put_row(txn, TABLE_META, key_bytes(&applied_key), bytes,
+            txn->is_chained ? APPLIED_BYTES : APPLIED_BYTES_BEFORE);
 }
 
 /* The batch is in the log, and so it has happened; only the image does not show it. */
 static enum tidings_err commit_image(struct kv_txn *txn)
 {
+    struct kv *kv = txn->kv;
+    close_cursors(txn);
     int rc = mdb_txn_commit(txn->handle); /* freed whatever the outcome */
     txn->handle = NULL;
-    if (rc && txn->kv->options.redo)
-        redo_give_up(txn->kv->options.redo);
+    if (rc && kv->options.redo)
+        redo_give_up(kv->options.redo);
     if (rc)
-        return txn->kv->options.redo ? TIDINGS_UNCERTAIN : translate(rc);
-    txn->kv->applied = txn->applied;
-    measure(txn->kv);
+        return kv->options.redo ? TIDINGS_UNCERTAIN : translate(rc);
+    kv->applied = txn->applied;
+    kv->chain = txn->chain;
+    kv->is_chained = txn->is_chained;
+    measure(kv);
     return TIDINGS_OK;
+}
+
+/* What the transaction has changed, as the next record. */
+static enum tidings_err make_record(struct kv_txn *txn, struct redo_record *record)
+{
+    struct kv *kv = txn->kv;
+    if (kv->changes.failed)
+        return TIDINGS_NO_MEMORY;
+    *record = (struct redo_record){
+        .number = kv->applied + 1,
+        .sure = kv->applied + 1,
+        .time_ms = txn->time_ms,
+        .is_chained = true,
+        .changes = {(const uint8_t *)kv->changes.data, kv->changes.len},
+    };
+    return chain_next(kv->chainer, &kv->chain, record, &record->chain) ? TIDINGS_OK
+                                                                       : TIDINGS_NO_MEMORY;
+}
+
+/* Those that are in the log already are from a time before, when the image had no room for them. */
+static enum tidings_err append_records(struct redo *redo, const struct redo_record *records,
+                                       size_t n)
+{
+    enum tidings_err err = TIDINGS_OK;
+    for (size_t i = 0; i < n && !err; i++)
+        if (records[i].number > redo_newest(redo))
+            err = redo_append(redo, &records[i]);
+    return err;
+}
+
+enum tidings_err kv_commit_records(struct kv_txn *txn, const struct redo_record *records, size_t n)
+{
+    assert(n && records[0].number == txn->kv->applied + 1);
+    txn->applied = records[n - 1].number;
+    txn->chain = records[n - 1].chain;
+    txn->is_chained = true;
+    put_applied(txn);
+    enum tidings_err err = txn->err;
+    if (!err)
+        err = append_records(txn->kv->options.redo, records, n);
+    if (!err)
+        return commit_image(txn);
+    kv_abort(txn);
+    return err;
 }
 
 enum tidings_err kv_commit(struct kv_txn *txn)
 {
     struct kv *kv = txn->kv;
+    struct redo_record record;
     bool nothing = kv->options.redo && !kv->changes.len && !kv->changes.failed;
-    if (kv->options.redo)
-        txn->applied = kv->applied + 1;
-    if (!nothing)
-        put_applied(txn, txn->applied);
-    enum tidings_err err = txn->err || nothing ? txn->err : log_changes(txn);
-    if (err || nothing) {
+    if (txn->err || nothing) {
+        enum tidings_err err = txn->err;
         kv_abort(txn);
         return err;
     }
-    close_cursors(txn);
-    return commit_image(txn);
+    if (!kv->options.redo) {
+        put_applied(txn);
+        enum tidings_err err = txn->err;
+        if (!err)
+            return commit_image(txn);
+        kv_abort(txn);
+        return err;
+    }
+    enum tidings_err err = make_record(txn, &record);
+    if (err)
+        kv_fail(txn, err);
+    return kv_commit_records(txn, &record, 1);
 }
 
 void kv_abort(struct kv_txn *txn)
@@ -701,10 +775,15 @@ static void note(struct kv_txn *txn, const struct change *change)
 {
     struct buf *changes = &txn->kv->changes;
     uint8_t head[CHANGE_HEAD_MAX];
-    if (!txn->kv->options.redo || txn->err)
+    if (!txn->kv->options.redo || txn->err || txn->follows)
         return;
     buf_append(changes, head, change_encode(change, head));
     buf_append(changes, change->value.p, change->value.n);
+}
+
+void kv_tell(struct kv_txn *txn, struct bytes event)
+{
+    note(txn, &(struct change){CHANGE_TOLD, true, {NULL, 0}, event});
 }
 
 void kv_put_long(struct kv_txn *txn, enum table table, struct bytes key, const void *value,
@@ -729,6 +808,8 @@ void kv_del_long(struct kv_txn *txn, enum table table, struct bytes key)
         return;
     MDB_val k = val_of(key);
     int rc = mdb_del(txn->handle, txn->kv->dbi[table], &k, NULL);
+    if (rc == MDB_NOTFOUND && txn->follows)
+        kv_fail(txn, TIDINGS_CORRUPT);
     if (rc == MDB_NOTFOUND)
         return;
     if (rc)
@@ -739,4 +820,14 @@ void kv_del_long(struct kv_txn *txn, enum table table, struct bytes key)
 void kv_del(struct kv_txn *txn, enum table table, const struct key *key)
 {
     kv_del_long(txn, table, key_bytes(key));
+}
+
+void change_apply(struct kv_txn *txn, const struct change *change)
+{
+    if (change->table == CHANGE_TOLD)
+        return;
+    if (change->is_put)
+        kv_put_long(txn, (enum table)change->table, change->key, change->value.p, change->value.n);
+    else
+        kv_del_long(txn, (enum table)change->table, change->key);
 }

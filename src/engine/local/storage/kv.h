@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "engine/local/storage/chain.h"
 #include "tidings.h"
 
 /* table, name in the file, whether rows wanted together lie together. The redo log stores the place in
@@ -82,9 +83,13 @@ struct kv_txn {
     uint64_t bytes;   /* of their rows */
     int64_t time_ms;  /* of the newest change: the caller's, for the log */
     uint64_t applied; /* the batch: see kv_applied; without a log the caller's */
+    struct chain chain;
+    bool is_chained; /* chain is known: always, but in the image of a log of the format before */
+    bool follows;    /* the changes come from records: see kv_begin_records */
 };
 
 struct redo;
+struct redo_record;
 
 struct kv_options {
     const char *path;
@@ -113,11 +118,12 @@ bool kv_is_loose(struct kv *kv);
 /* Makes a new file of the pages in use, and makes that durable; true if it worked. Nobody may be writing. */
 bool kv_pack(struct kv *kv, const char *path);
 
-/* From now on commits are logged. */
-void kv_log(struct kv *kv, struct redo *redo);
+/* From now on commits are logged. Where there is no chain yet, it begins with the id. */
+void kv_log(struct kv *kv, struct redo *redo, const uint8_t id[CHAIN_BYTES]);
 
-/* The number of the newest batch in the file: the log's record. */
-uint64_t kv_applied(struct kv *kv);
+/* The number of the newest batch in the file: the log's record; and the chain there. */
+uint64_t kv_applied(const struct kv *kv);
+struct chain kv_chain(const struct kv *kv);
 
 void kv_close(struct kv *kv);
 
@@ -132,6 +138,14 @@ uint64_t kv_used_bytes(struct kv *kv);
 enum tidings_err kv_begin(struct kv *kv, struct kv_txn *txn);
 enum tidings_err kv_commit(struct kv_txn *txn);
 void kv_abort(struct kv_txn *txn);
+
+/*
+ * The same for records that another log has decided already, the next ones behind what is applied: the caller puts and
+ * deletes what they say, and they go into the log here as they are. All of them become visible together. Deleting what is
+ * not there means that this file and that log disagree: CORRUPT.
+ */
+enum tidings_err kv_begin_records(struct kv *kv, struct kv_txn *txn);
+enum tidings_err kv_commit_records(struct kv_txn *txn, const struct redo_record *records, size_t n);
 
 /* Whether what just failed with NO_SPACE would work if it were tried again. */
 bool kv_can_grow(const struct kv *kv);
@@ -166,7 +180,8 @@ bool kv_seek_below(struct kv_txn *txn, enum table table, const struct key *from,
 bool kv_next(struct kv_txn *txn, enum table table, struct bytes *key, struct bytes *value);
 bool kv_prev(struct kv_txn *txn, enum table table, struct bytes *key, struct bytes *value);
 
-/* All changes of the engine go through these two. Deleting what is not there changes nothing. */
+/* All changes of the engine go through these two. Deleting what is not there changes nothing, but see
+ * kv_begin_records. */
 void kv_put(struct kv_txn *txn, enum table table, const struct key *key, const void *value,
             size_t n);
 void kv_del(struct kv_txn *txn, enum table table, const struct key *key);
@@ -178,6 +193,9 @@ bool kv_seek_long(struct kv_txn *txn, enum table table, struct bytes from, struc
 void kv_put_long(struct kv_txn *txn, enum table table, struct bytes key, const void *value,
                  size_t n);
 void kv_del_long(struct kv_txn *txn, enum table table, struct bytes key);
+
+/* Into the log alone, for those who follow it: an event that is told and not kept (CHANGE_TOLD). */
+void kv_tell(struct kv_txn *txn, struct bytes event);
 
 /* Sets the sticky error, if there is none yet. */
 void kv_fail(struct kv_txn *txn, enum tidings_err err);

@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 
 #include "base/bytes.h"
+#include "engine/local/storage/chain.h"
 #include "engine/local/storage/files.h"
 #include "engine/local/storage/kv.h"
 
@@ -23,14 +24,22 @@ enum { REDO_ID_BYTES = 16 }; /* of the data directory: no segment of another one
 struct redo_record {
     uint64_t number;
     uint64_t synced; /* the newest record known to be durable when this one was written */
+    /* The newest record known to be decided when this one was written: the record itself where this log decides, which is
+     * everywhere but on the writer of a log that is elsewhere. */
+    uint64_t sure;
     int64_t time_ms;
+    bool is_chained; /* false in segments of the format before: there are neither chain nor sure */
+    struct chain chain;
     struct bytes changes;
 };
 
 /* ---- Changes: what a record holds ----------------------------------------------------------- */
 
+/* In the place of a table: an event that is told and not kept (told.h). Replaying passes it over. */
+enum { CHANGE_TOLD = 127 };
+
 struct change {
-    enum table table;
+    unsigned table; /* enum table, or CHANGE_TOLD */
     bool is_put;
     struct bytes key; /* LONG_KEY_MAX at most */
     struct bytes value;
@@ -40,6 +49,9 @@ enum { CHANGE_HEAD_MAX = 2 + LONG_KEY_MAX + VARINT_MAX };
 
 /* All of a change but the value's bytes. Answers its length. */
 size_t change_encode(const struct change *change, uint8_t to[CHANGE_HEAD_MAX]);
+
+/* Does it to the transaction's rows: nothing, for what is only told. */
+void change_apply(struct kv_txn *txn, const struct change *change);
 
 /* The next change; false at the end, or with r->bad set where the bytes are not one. */
 bool change_decode(struct decoder *r, struct change *change);
@@ -112,17 +124,20 @@ enum tidings_err redo_open(const struct redo_options *options, uint64_t number, 
 enum tidings_err redo_close(struct redo *redo);
 
 /*
- * Appends the next record and, unless it syncs each second, syncs it. On NO_SPACE and IO nothing has
+ * Appends the next record, whose `synced` is filled in, and, unless it syncs each second, syncs it. On NO_SPACE and IO nothing has
  * happened. UNCERTAIN: it may be in the log or not, and nothing can be appended any more: a
  * sync that failed once may have lost what it was for, and must not be tried again.
  */
-enum tidings_err redo_append(struct redo *redo, int64_t time_ms, struct bytes changes);
+enum tidings_err redo_append(struct redo *redo, const struct redo_record *record);
 
 /* From now on nothing can be appended. */
 void redo_give_up(struct redo *redo);
 
 /* Syncs what is not, if it is time to; at once with `now`. */
 enum tidings_err redo_sync(struct redo *redo, bool now);
+
+/* The newest record. */
+uint64_t redo_newest(const struct redo *redo);
 
 /* Thread-safe: the newest durable record; bytes appended since opening; whether it has failed for good. */
 uint64_t redo_synced(const struct redo *redo);

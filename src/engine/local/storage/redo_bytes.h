@@ -8,9 +8,11 @@
 #define REDO_MAGIC UINT64_C(0x7469642d6c6f670a) /* "tid-log" and a newline */
 
 enum {
-    REDO_FORMAT = 1,
+    REDO_FORMAT = 2,
+    REDO_FORMAT_OLDEST = 1, /* without chain and sure */
     REDO_HEADER_BYTES = 64,
-    RECORD_HEAD_BYTES = 32,
+    RECORD_HEAD_BYTES = 56,
+    RECORD_HEAD_BYTES_BEFORE = 32,
     RECORD_ALIGN = 8,
 };
 
@@ -18,7 +20,8 @@ enum {
 #define SEGMENT_BYTES_MAX ((size_t)1 << 32)
 
 struct redo_header {
-    uint32_t salt; /* of the records' checksums */
+    uint32_t format; /* out: as it was read; REDO_FORMAT is what is written */
+    uint32_t salt;   /* of the records' checksums */
     uint64_t first;
     uint8_t id[REDO_ID_BYTES];
 };
@@ -29,9 +32,14 @@ void redo_header_encode(const struct redo_header *header, uint8_t to[REDO_HEADER
 void redo_head_encode(const struct redo_record *record, uint32_t salt,
                       uint8_t to[RECORD_HEAD_BYTES]);
 
+static inline size_t record_align(size_t bytes)
+{
+    return (bytes + RECORD_ALIGN - 1) / RECORD_ALIGN * RECORD_ALIGN;
+}
+
 static inline size_t record_bytes(size_t changes)
 {
-    return (RECORD_HEAD_BYTES + changes + RECORD_ALIGN - 1) / RECORD_ALIGN * RECORD_ALIGN;
+    return record_align(RECORD_HEAD_BYTES + changes);
 }
 
 #endif

@@ -27,7 +27,9 @@ bool change_decode(struct decoder *r, struct change *change)
     uint8_t head = read_u8(r);
     *change = (struct change){.table = head >> 1, .is_put = head & 1};
     change->key.n = read_u8(r);
-    if (change->table >= TABLE_COUNT || change->key.n > table_key_max((enum table)change->table)) {
+    size_t longest = change->table == CHANGE_TOLD ? 0 : table_key_max((enum table)change->table);
+    bool known = change->table < TABLE_COUNT || change->table == CHANGE_TOLD;
+    if (!known || change->key.n > longest) {
         decoder_fail(r);
         return false;
     }
@@ -61,7 +63,8 @@ static enum tidings_err header_decode(struct redo_scan *scan, struct bytes segme
     struct decoder magic = decoder_of(from, 8);
     if (read_u64(&magic) != REDO_MAGIC)
         return TIDINGS_CORRUPT;
-    if (get_u32(from + 8) != REDO_FORMAT)
+    header->format = get_u32(from + 8);
+    if (header->format < REDO_FORMAT_OLDEST || header->format > REDO_FORMAT)
         return TIDINGS_VERSION;
     struct decoder r = decoder_of(from + 16, 8);
     header->salt = get_u32(from + 12);
@@ -79,6 +82,8 @@ void redo_head_encode(const struct redo_record *record, uint32_t salt,
     put_u64(to + 8, record->number);
     put_u64(to + 16, record->synced);
     put_u64(to + 24, (uint64_t)record->time_ms);
+    put_u64(to + 32, record->sure);
+    memcpy(to + 40, record->chain.bytes, CHAIN_BYTES);
     uint32_t crc = crc32c(salt, to, 4);
     crc = crc32c(crc, to + 8, RECORD_HEAD_BYTES - 8);
     put_u32(to + 4, crc32c(crc, record->changes.p, record->changes.n));
@@ -94,37 +99,49 @@ static enum tidings_err complain(struct redo_scan *scan, enum tidings_err err, u
     return err;
 }
 
-/* Whether a whole record begins at `at`. */
-static bool record_at(struct bytes segment, size_t at, uint32_t salt, struct redo_record *record)
+static size_t head_bytes(const struct redo_header *header)
 {
-    if (segment.n - at < RECORD_HEAD_BYTES)
+    return header->format == REDO_FORMAT ? RECORD_HEAD_BYTES : RECORD_HEAD_BYTES_BEFORE;
+}
+
+/* Whether a whole record begins at `at`. */
+static bool record_at(struct bytes segment, size_t at, const struct redo_header *header,
+                      struct redo_record *record)
+{
+    size_t head_n = head_bytes(header);
+    if (segment.n - at < head_n)
         return false;
     const uint8_t *head = segment.p + at;
     size_t n = get_u32(head);
-    if (!n || n > segment.n - at - RECORD_HEAD_BYTES)
+    if (!n || n > segment.n - at - head_n)
         return false;
-    struct decoder r = decoder_of(head + 8, RECORD_HEAD_BYTES - 8);
-    record->number = read_u64(&r);
+    struct decoder r = decoder_of(head + 8, head_n - 8);
+    *record = (struct redo_record){.number = read_u64(&r), .changes = {head + head_n, n}};
     record->synced = read_u64(&r);
     record->time_ms = (int64_t)read_u64(&r);
-    record->changes = (struct bytes){head + RECORD_HEAD_BYTES, n};
-    uint32_t crc = crc32c(salt, head, 4);
-    crc = crc32c(crc, head + 8, RECORD_HEAD_BYTES - 8);
+    record->is_chained = header->format == REDO_FORMAT;
+    if (record->is_chained) {
+        record->sure = read_u64(&r);
+        memcpy(record->chain.bytes, read_bytes(&r, CHAIN_BYTES), CHAIN_BYTES);
+    }
+    uint32_t crc = crc32c(header->salt, head, 4);
+    crc = crc32c(crc, head + 8, head_n - 8);
     return get_u32(head + 4) == crc32c(crc, record->changes.p, n);
 }
 
 /* Whether a later record says that this one was durable. The salt keeps a text that looks like a
  * record from being taken for one. */
-static bool was_durable(struct bytes segment, size_t at, uint32_t salt, uint64_t number)
+static bool was_durable(struct bytes segment, size_t at, const struct redo_header *header,
+                        uint64_t number)
 {
     enum { FAR = 1 << 24 };
     struct redo_record record;
-    for (at += RECORD_ALIGN; at + RECORD_HEAD_BYTES <= segment.n; at += RECORD_ALIGN) {
+    for (at += RECORD_ALIGN; at + head_bytes(header) <= segment.n; at += RECORD_ALIGN) {
         struct decoder r = decoder_of(segment.p + at + 8, 16);
         uint64_t later = read_u64(&r), synced = read_u64(&r);
         if (later <= number || later - number > FAR || synced < number || synced >= later)
             continue;
-        if (record_at(segment, at, salt, &record))
+        if (record_at(segment, at, header, &record))
             return true;
     }
     return false;
@@ -139,17 +156,19 @@ static bool is_empty(struct bytes segment, size_t at)
     return true;
 }
 
-static enum tidings_err end_of_segment(struct redo_scan *scan, uint64_t first, bool last,
-                                       struct bytes segment, uint32_t salt)
+static enum tidings_err end_of_segment(struct redo_scan *scan, const struct redo_header *header,
+                                       bool last, struct bytes segment)
 {
     struct redo_end *end = &scan->end;
     if (is_empty(segment, end->offset))
         return TIDINGS_OK;
     end->torn = true;
     if (!last)
-        return complain(scan, TIDINGS_CORRUPT, first, "a record is damaged, and more follow");
-    if (was_durable(segment, end->offset, salt, end->number + 1))
-        return complain(scan, TIDINGS_CORRUPT, first, "a record that was complete is damaged");
+        return complain(scan, TIDINGS_CORRUPT, header->first,
+                        "a record is damaged, and more follow");
+    if (was_durable(segment, end->offset, header, end->number + 1))
+        return complain(scan, TIDINGS_CORRUPT, header->first,
+                        "a record that was complete is damaged");
     return TIDINGS_OK;
 }
 
@@ -177,18 +196,18 @@ enum tidings_err redo_scan_segment(struct redo_scan *scan, uint64_t first, bool 
     end->segment = first;
     end->offset = REDO_HEADER_BYTES;
     end->torn = false;
-    while (record_at(segment, end->offset, header.salt, &record)) {
+    while (record_at(segment, end->offset, &header, &record)) {
         if (record.number != end->number + 1)
             return complain(scan, TIDINGS_CORRUPT, first, "its records are out of order");
         if (record.number > scan->after && !scan->visit(scan->ctx, &record))
             return TIDINGS_OK;
         end->number = record.number;
         end->time_ms = record.time_ms;
-        end->offset += record_bytes(record.changes.n);
+        end->offset += record_align(head_bytes(&header) + record.changes.n);
         if (end->offset > segment.n) /* only padding was cut off */
             end->offset = segment.n;
     }
-    return end_of_segment(scan, first, last, segment, header.salt);
+    return end_of_segment(scan, &header, last, segment);
 }
 
 /* ---- All segments --------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
  * Appending to the redo log. Space is taken ahead by writing zeros, so that a sync has only data to
  * write and a full disk is noticed before a record is begun.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -51,6 +52,11 @@ enum tidings_err redo_open(const struct redo_options *options, uint64_t number, 
     atomic_init(&redo->synced, number);
     *out = redo;
     return TIDINGS_OK;
+}
+
+uint64_t redo_newest(const struct redo *redo)
+{
+    return redo->number;
 }
 
 uint64_t redo_synced(const struct redo *redo)
@@ -202,20 +208,17 @@ static enum tidings_err take_back(struct redo *redo, enum tidings_err err)
     return err;
 }
 
-enum tidings_err redo_append(struct redo *redo, int64_t time_ms, struct bytes changes)
+enum tidings_err redo_append(struct redo *redo, const struct redo_record *given)
 {
+    assert(given->number == redo->number + 1);
     if (redo_failed(redo))
         return TIDINGS_IO;
-    size_t n = record_bytes(changes.n);
+    size_t n = record_bytes(given->changes.n);
     enum tidings_err err = make_room(redo, n);
     if (err)
         return err;
-    struct redo_record record = {
-        .number = redo->number + 1,
-        .synced = redo_synced(redo),
-        .time_ms = time_ms,
-        .changes = changes,
-    };
+    struct redo_record record = *given;
+    record.synced = redo_synced(redo);
     const uint8_t *bytes = encode(redo, &record, n);
     if (!bytes)
         return TIDINGS_NO_MEMORY;

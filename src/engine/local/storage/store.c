@@ -307,7 +307,7 @@ static enum tidings_err open_log(const struct store_options *options, struct sto
         return fail_with(err, message, "the end of the log cannot be written anew");
     err = redo_open(&redo, kv_applied(store->kv), &store->redo);
     if (!err)
-        kv_log(store->kv, store->redo);
+        kv_log(store->kv, store->redo, store->id);
     if (!err && store->read_only) {
         redo_give_up(store->redo);
         tell(options, "there is no room on the disk: nothing is written until the next start");

@@ -89,8 +89,9 @@ void store_stats(struct store *store, struct tidings_stats *stats);
 
 /* ---- state.c --------------------------------------------------------------------------------- */
 
-/* Version 3 is 4 without the table of names: it becomes 4 when it is opened, before anything is written to it. */
-enum { STORE_FORMAT = 4, STORE_FORMAT_OLDEST = 3 };
+/* Version 4 is 5 without chains in the log, version 3 is 4 without the table of names. Either becomes 5 when it is opened,
+ * before anything is written to it. */
+enum { STORE_FORMAT = 5, STORE_FORMAT_OLDEST = 3 };
 
 struct state {
     uint64_t format; /* as it was read: it is always written with STORE_FORMAT */
