@@ -66,7 +66,8 @@ extern "C" {
     X(UNREACHABLE, "unreachable", "a part of the storage cannot be reached; try again")      \
     X(CLOCK, "clock", "the clock is far ahead; nothing is written until it comes back")      \
     X(TIMEOUT, "timeout", "it took too long and was given up; try again")                    \
-    X(UNSUPPORTED, "unsupported", "this engine does not do that")
+    X(UNSUPPORTED, "unsupported", "this engine does not do that")                            \
+    X(STANDBY, "standby", "this server follows another; changes are made there")
 
 enum tidings_err {
 #define X(name, code, text) TIDINGS_##name,
@@ -169,6 +170,17 @@ struct tidings_options {
      * the last tidings_move. While it is open, nothing is removed of the directory's log. NULL: the directory itself.
      */
     const char *shadow;
+    /*
+     * local: where other servers may follow this one's log: HOST:PORT, port 0 for any; NULL: nobody may. They need the key,
+     * 64 hexadecimal digits in a file: `peer.key` in the directory, made if missing, unless another is named.
+     */
+    const char *peer_listen, *peer_key_file;
+    /*
+     * local: the directory is a replica of the one at tidings://HOST:PORT, whose log it follows; filled from there if it is
+     * empty. It answers what is asked, and changes nothing (STANDBY) until it is promoted. It needs the other one's key.
+     */
+    const char *follow;
+    bool take_back; /* local: open the directory though another was promoted in its place */
     /*
      * cluster: where the database is, mysql://user@host:3306/database. Behind it may stand ?tls=verify, with &ca=FILE if not
      * the system's certificates are to be trusted; or, for a socket of localhost, ?socket=/path. Special characters are
@@ -1344,6 +1356,51 @@ TIDINGS_API enum tidings_err tidings_cluster_replay(const struct tidings_options
  * them: *wish is which time that is, for `rebuild.done` of tidings_cluster_look. Options and message as above. */
 TIDINGS_API enum tidings_err tidings_cluster_rebuild(const struct tidings_options *options,
                                                      uint64_t *wish, const char **message);
+
+/* ---- Replicas: a directory and those that follow its log -------------------------------------- */
+
+enum tidings_replica_role {
+    TIDINGS_WRITER,   /* makes changes: every directory that follows none */
+    TIDINGS_FOLLOWER, /* applies what another has done */
+    TIDINGS_REPLACED, /* was the writer, and handed over to a follower that was promoted */
+};
+
+enum { TIDINGS_CHAIN_DIGITS = 32, TIDINGS_FOLLOWERS_MAX = 16 };
+
+struct tidings_follower {
+    char address[256]; /* where it can be asked; "": nowhere */
+    uint64_t position; /* up to which it has applied the log */
+};
+
+/* A place in the history: two directories with the same chain at a position are the same up to there. */
+struct tidings_replica {
+    enum tidings_replica_role role;
+    uint64_t position; /* the newest batch */
+    char chain[TIDINGS_CHAIN_DIGITS + 1];
+    uint64_t era;       /* grows when a follower is promoted */
+    unsigned peer_port; /* where it can be followed; 0: nowhere */
+    size_t n_followers;
+    struct tidings_follower followers[TIDINGS_FOLLOWERS_MAX];
+    /* What follows is a follower's. */
+    char following[256];
+    bool connected;
+    bool broken;       /* it does not go on by itself: trouble says why */
+    uint64_t end;      /* of the log that is followed, as far as is known */
+    int64_t age_ms;    /* how long ago it was known to have all of it; -1: never yet */
+    char trouble[256]; /* why it does not follow; "": it does */
+};
+
+/* Thread-safe, and cheap. UNSUPPORTED on the cluster engine. */
+TIDINGS_API enum tidings_err tidings_replica_status(struct tidings *engine,
+                                                    struct tidings_replica *status);
+
+/*
+ * The follower that listens at tidings://HOST:PORT takes over: the server it follows hands over, if it can be reached, and
+ * changes nothing any more; what that one alone has is lost otherwise. Fills in role, position, chain and era. INVALID, with a message: it follows
+ * nobody, or does not have the key of the file. UNREACHABLE: it does not answer.
+ */
+TIDINGS_API enum tidings_err tidings_promote(const char *address, const char *key_file,
+                                             struct tidings_replica *status, const char **message);
 
 /* Differences of one kind: of counters, of inboxes and so on. */
 struct tidings_verify_kind {

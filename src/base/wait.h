@@ -39,4 +39,15 @@ static inline struct timespec wait_until(unsigned seconds)
     return until;
 }
 
+static inline struct timespec wait_until_ms(unsigned ms)
+{
+    struct timespec until = wait_until(ms / 1000);
+    until.tv_nsec += (long)(ms % 1000) * 1000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
+    return until;
+}
+
 #endif

@@ -98,6 +98,9 @@ struct engine_vtable {
     /* See tidings_cluster_status. NULL: the engine does not do that. */
     enum tidings_err (*cluster_status)(struct engine *engine, struct tidings_cluster *status);
 
+    /* See tidings_replica_status. NULL: the engine does not do that. */
+    enum tidings_err (*replica_status)(struct engine *engine, struct tidings_replica *status);
+
     /* Completes what was submitted and frees everything. */
     void (*close)(struct engine *engine);
 };

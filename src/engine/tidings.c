@@ -439,6 +439,15 @@ enum tidings_err tidings_cluster_status(struct tidings *tidings, struct tidings_
                                   : TIDINGS_UNSUPPORTED;
 }
 
+enum tidings_err tidings_replica_status(struct tidings *tidings, struct tidings_replica *status)
+{
+    const struct engine_vtable *vtable = tidings->engine->vtable;
+    if (!is_ours(tidings))
+        return TIDINGS_CLOSED;
+    return vtable->replica_status ? vtable->replica_status(tidings->engine, status)
+                                  : TIDINGS_UNSUPPORTED;
+}
+
 void tidings_watch(struct tidings *tidings, struct tidings_watcher *watcher)
 {
     struct watchers *watchers = &tidings->engine->watchers;

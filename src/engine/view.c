@@ -169,7 +169,7 @@ static bool news_grow(struct news *news)
     return true;
 }
 
-static void news_add(struct news *news, const struct tidings_event *event)
+void news_add(struct news *news, const struct tidings_event *event)
 {
     if (news->n < news->room || news_grow(news))
         news->events[news->n++] = *event;

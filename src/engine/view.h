@@ -19,6 +19,9 @@ struct news {
     bool lost; /* more than could be remembered */
 };
 
+/* If there are too many, that is all that is remembered of it. */
+void news_add(struct news *news, const struct tidings_event *event);
+
 struct view {
     const struct rows *rows;
     enum tidings_err *err;

@@ -4,7 +4,7 @@
  * answer and every error compared.
  *
  *   model_test [--seed N] [--ops N] [--users N] [--dir DIR] [--keep] [--shrink-seconds N]
- *              [--moments N] [--facts N] [--moves N]
+ *              [--moments N] [--facts N] [--moves N] [--followers N]
  *
  * The seed decides everything, the engine's settings included. DIR is where data directories are
  * made (a new one under $TMPDIR, /dev/shm or /tmp if not given); --keep leaves the first run's
@@ -13,6 +13,7 @@
  * ends there.
  */
 #include "facts.h"
+#include "followers.h"
 #include "moments.h"
 #include "moves.h"
 #include "support/engine.h"
@@ -32,6 +33,7 @@ struct arguments {
     size_t moments;
     size_t facts;
     size_t moves;
+    size_t followers;
     unsigned shrink_seconds;
     bool keep;
     char dir[4096];
@@ -40,9 +42,9 @@ struct arguments {
 
 static int usage(void)
 {
-    fprintf(stderr,
-            "usage: model_test [--seed N] [--ops N] [--users N] [--dir DIR] [--keep]\n"
-            "                  [--shrink-seconds N] [--moments N] [--facts N] [--moves N]\n");
+    fprintf(stderr, "usage: model_test [--seed N] [--ops N] [--users N] [--dir DIR] [--keep]\n"
+                    "                  [--shrink-seconds N] [--moments N] [--facts N] [--moves N]\n"
+                    "                  [--followers N]\n");
     return 2;
 }
 
@@ -83,6 +85,10 @@ static bool parse_option(struct arguments *arguments, const char *name, const ch
         if (!parse_number(value, 1, 1000, &number))
             return false;
         arguments->moves = (size_t)number;
+    } else if (strcmp(name, "--followers") == 0) {
+        if (!parse_number(value, 1, 1000, &number))
+            return false;
+        arguments->followers = (size_t)number;
     } else if (strcmp(name, "--shrink-seconds") == 0) {
         if (!parse_number(value, 0, 86400, &number))
             return false;
@@ -166,6 +172,8 @@ static void print_command(const char *program, const struct arguments *arguments
         printf(" --facts %zu", arguments->facts);
     if (arguments->moves > 0)
         printf(" --moves %zu", arguments->moves);
+    if (arguments->followers > 0)
+        printf(" --followers %zu", arguments->followers);
     printf("\n");
 }
 
@@ -193,6 +201,8 @@ int main(int argc, char **argv)
         facts_hold(&replay, arguments.users, arguments.ops, arguments.facts);
     else if (arguments.moves > 0)
         moves_hold(&replay, arguments.users, arguments.ops, arguments.moves);
+    else if (arguments.followers > 0)
+        followers_hold(&replay, arguments.users, arguments.ops, arguments.followers);
     else
         replay_new(&replay, arguments.users, arguments.ops);
     print_summary(&arguments, &replay.recording->outcome);
@@ -200,7 +210,7 @@ int main(int argc, char **argv)
     if (failed) {
         print_failure(replay.recording);
         if (arguments.shrink_seconds > 0 && arguments.moments == 0 && arguments.facts == 0 &&
-            arguments.moves == 0)
+            arguments.moves == 0 && arguments.followers == 0)
             shrink(&replay, arguments.shrink_seconds);
         printf("to run it again: ");
         print_command(argv[0], &arguments);

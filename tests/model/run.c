@@ -179,7 +179,11 @@ bool run_call(struct run *run, const struct model_call *asked)
     };
     struct tidings_op exactly = *op;
     exactly.exact = true;
-    enum tidings_err err = tidings_run(run->engine, &exactly, &run->answer);
+    struct tidings *engine = run->choose != NULL ? run->choose(run, op) : run->engine;
+
+    if (engine == NULL)
+        return false;
+    enum tidings_err err = tidings_run(engine, &exactly, &run->answer);
 
     if (op->now_ms == 0)
         call.now_ms = atomic_load(&run->clock_ms);

@@ -89,6 +89,9 @@ struct run {
     uint64_t *ids;             /* that the step under way marks */
     uint64_t reported; /* what the position in the step under way covers: see struct model_call */
 
+    /* Which engine is asked, NULL if that failed; may be NULL: `engine`. */
+    struct tidings *(*choose)(struct run *run, const struct tidings_op *op);
+    void *choose_ctx;
     /* Told of every operation that both have run, with all that the model had to be told; may be NULL. */
     void (*ran)(struct run *run, const struct model_call *call);
     void *ran_ctx;

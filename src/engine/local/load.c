@@ -38,6 +38,13 @@ void save_newest(struct kv_txn *txn, struct newest newest)
     kv_put(txn, TABLE_META, &key, bytes, sizeof bytes);
 }
 
+void save_version(struct local *local, struct kv_txn *txn)
+{
+    struct newest newest = load_newest(txn);
+    newest.version = kv_applied(local->kv) + 1;
+    save_newest(txn, newest);
+}
+
 /* ---- The clock ------------------------------------------------------------------------------ */
 
 enum { CLOCK_BYTES = BOOT_BYTES + 2 * 8 };
@@ -52,13 +59,9 @@ void save_clock(struct kv_txn *txn, const struct clock_row *row)
     kv_put(txn, TABLE_META, &key, bytes, CLOCK_BYTES + ages_pack(&row->ages, bytes + CLOCK_BYTES));
 }
 
-/* False if there is none. One that is damaged is none, too: then nothing is removed before its time by the clock's jumps
- * from now on. */
-static bool load_clock(struct kv_txn *txn, struct clock_row *row)
+bool clock_row_decode(struct bytes value, struct clock_row *row)
 {
-    struct key key = key_meta("clock");
-    struct bytes value;
-    if (!kv_get(txn, TABLE_META, &key, &value) || value.n < CLOCK_BYTES)
+    if (value.n < CLOCK_BYTES)
         return false;
     struct decoder r = decoder_of(value.p, CLOCK_BYTES);
     memcpy(row->boot, read_bytes(&r, BOOT_BYTES), BOOT_BYTES);
@@ -66,6 +69,15 @@ static bool load_clock(struct kv_txn *txn, struct clock_row *row)
     row->offset_ms = (int64_t)read_u64(&r);
     row->lead_ms = (int64_t)read_u64(&r);
     return ages_unpack(&row->ages, value.p + CLOCK_BYTES, value.n - CLOCK_BYTES);
+}
+
+/* False if there is none. One that is damaged is none, too: then nothing is removed before its time by the clock's jumps
+ * from now on. */
+static bool load_clock(struct kv_txn *txn, struct clock_row *row)
+{
+    struct key key = key_meta("clock");
+    struct bytes value;
+    return kv_get(txn, TABLE_META, &key, &value) && clock_row_decode(value, row);
 }
 
 enum tidings_err load_committed(struct local *local)
@@ -82,8 +94,10 @@ enum tidings_err load_committed(struct local *local)
         .elapsed_ms = newest.elapsed_ms,
         .newest_ms = id_time_ms(newest.id),
         .row = load_clock(&txn, &row) ? &row : NULL,
+        .shared = atomic_load(&local->role) == TIDINGS_FOLLOWER,
     };
     atomic_store(&local->committed, newest.version);
+    atomic_store(&local->era, era_load(&txn));
     clock_open(&local->clock, &left);
     kv_abort(&txn);
     return TIDINGS_OK;
@@ -171,17 +185,16 @@ static bool is_closed(struct kv_txn *txn, const struct author_lists *list)
            post_decode(value, &post) && post.deleted;
 }
 
-static enum tidings_err finish_list(struct local *local, struct kv_txn *txn,
-                                    struct author_lists *list)
+/* Sorted, and looked at; *head shares the lists. */
+static enum tidings_err finish_head(struct kv_txn *txn, struct author_lists *list,
+                                    struct head *head)
 {
-    if (!list->author)
-        return TIDINGS_OK;
     if (list->n_deleted)
         memcpy(list->sorted, list->deleted, list->n_deleted * sizeof *list->sorted);
     qsort(list->sorted, list->n_deleted, sizeof *list->sorted, by_number);
     if (!is_sound(list))
         return TIDINGS_CORRUPT;
-    struct head head = {
+    *head = (struct head){
         .author = list->author | realm_rows[list->realm].mark,
         .last_id = is_closed(txn, list) ? HEAD_CLOSED : 0,
         .n_posts = list->n_posts,
@@ -190,6 +203,16 @@ static enum tidings_err finish_list(struct local *local, struct kv_txn *txn,
         .deleted = list->deleted,
         .deleted_sorted = list->sorted,
     };
+    return TIDINGS_OK;
+}
+
+static enum tidings_err finish_list(struct local *local, struct kv_txn *txn,
+                                    struct author_lists *list)
+{
+    struct head head;
+    enum tidings_err err = list->author ? finish_head(txn, list, &head) : TIDINGS_OK;
+    if (err || !list->author)
+        return err;
     return heads_load(local->heads, &head) ? TIDINGS_OK : TIDINGS_NO_MEMORY;
 }
 
@@ -245,5 +268,27 @@ enum tidings_err load_heads(struct local *local, const char **message)
     if (err == TIDINGS_CORRUPT)
         *message = "an author's list of posts is damaged; verify --repair makes the lists anew";
     kv_abort(&txn);
+    return err;
+}
+
+enum tidings_err load_head(struct local *local, struct kv_txn *txn, enum realm realm,
+                           uint64_t author, uint64_t version)
+{
+    struct author_lists list = {.realm = realm, .author = author};
+    struct key prefix = key_id(author);
+    struct bytes key, value;
+    struct head head;
+    enum table table = realm_rows[realm].lists;
+    enum tidings_err err = list_room(&list) ? TIDINGS_OK : TIDINGS_NO_MEMORY;
+    bool found = kv_seek(txn, table, &prefix, &key, &value);
+    for (; found && !err && key_has_prefix(key, &prefix); found = kv_next(txn, table, &key, &value))
+        err = take_row(local, txn, &list, key, value);
+    if (!err)
+        err = txn->err ? txn->err : finish_head(txn, &list, &head);
+    if (!err && !heads_replace(local->heads, &head, version))
+        err = TIDINGS_NO_MEMORY;
+    free(list.ids);
+    free(list.deleted);
+    free(list.sorted);
     return err;
 }

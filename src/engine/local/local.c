@@ -7,6 +7,9 @@
 #include "engine/local/memory/recent.h"
 #include "engine/ops/ops.h"
 
+/* The newest records, for those who follow. */
+#define TAIL_BYTES ((size_t)64 << 20)
+
 /* ---- Operations ----------------------------------------------------------------------------- */
 
 /* Opening what is read already changes nothing, and reading is most of what happens. */
@@ -59,6 +62,58 @@ static void local_stats(struct engine *engine, struct tidings_stats *stats)
     clock_stats(&local->clock, stats);
 }
 
+static void put_chain(const struct chain *chain, char digits[TIDINGS_CHAIN_DIGITS + 1])
+{
+    for (size_t i = 0; i < CHAIN_BYTES; i++)
+        snprintf(digits + 2 * i, 3, "%02x", chain->bytes[i]);
+}
+
+/* The position and its chain belong together: they are those of the last batch that was shown. */
+static enum tidings_err local_replica_status(struct engine *engine, struct tidings_replica *status)
+{
+    struct local *local = (struct local *)engine;
+    *status = (struct tidings_replica){.role = atomic_load(&local->role)};
+    struct peer_end end = local_end(local);
+    status->position = end.position;
+    status->era = end.era;
+    put_chain(&end.chain, status->chain);
+    peers_status(local, status);
+    if (status->role == TIDINGS_FOLLOWER)
+        follower_status(local, status);
+    return TIDINGS_OK;
+}
+
+enum tidings_err tidings_promote(const char *address, const char *key_file,
+                                 struct tidings_replica *status, const char **message)
+{
+    uint8_t key[WIRE_KEY_BYTES], type;
+    struct peer_end end;
+    struct wire *wire = NULL;
+    struct buf answer;
+    bool again;
+    enum tidings_err err = peer_key_read(NULL, key_file, false, key, message);
+    struct wire_context *context = err ? NULL : wire_context_new(key);
+    if (err || !context)
+        return err ? err : TIDINGS_NO_MEMORY;
+    buf_init(&answer, PEER_PIECE_BYTES);
+    err = peer_ask(context, address, PEER_PROMOTE, (struct bytes){NULL, 0}, &wire, &type, &answer,
+                   &again, message);
+    if (!err && (type != PEER_PROMOTED ||
+                 !peer_read_end((struct bytes){(const uint8_t *)answer.data, answer.len}, &end))) {
+        *message = "the server there speaks otherwise";
+        err = TIDINGS_INVALID;
+    }
+    if (!err) {
+        *status = (struct tidings_replica){
+            .role = TIDINGS_WRITER, .position = end.position, .era = end.era};
+        put_chain(&end.chain, status->chain);
+    }
+    wire_free(wire);
+    wire_context_free(context);
+    buf_release(&answer);
+    return err;
+}
+
 static enum tidings_err local_backup(struct engine *engine, struct tidings_backup *backup,
                                      const char **message)
 {
@@ -70,6 +125,10 @@ static enum tidings_err local_backup(struct engine *engine, struct tidings_backu
 
 static void release(struct local *local)
 {
+    follower_release(local);
+    tail_free(local->tail);
+    wire_context_free(local->wire_context);
+    pthread_mutex_destroy(&local->promotion);
     snapshots_release(&local->snapshots);
     recent_free(local->recent);
     heads_free(local->heads);
@@ -83,6 +142,8 @@ static void release(struct local *local)
 static void local_close(struct engine *engine)
 {
     struct local *local = (struct local *)engine;
+    peers_stop(local);
+    follower_stop(local);
     writer_stop(local);
     release(local);
 }
@@ -104,6 +165,7 @@ static const struct engine_vtable local_vtable = {
     .import_look = local_import_look,
     .import_piece = local_import_piece,
     .import_end = local_import_end,
+    .replica_status = local_replica_status,
     .close = local_close,
 };
 
@@ -119,6 +181,49 @@ static enum tidings_err load(struct local *local, bool rebuild, const char **mes
     heads_free(local->heads);
     local->heads = heads_new();
     return local->heads ? load_heads(local, message) : TIDINGS_NO_MEMORY;
+}
+
+/* The key of those who follow and are followed. */
+static enum tidings_err open_key(struct local *local, const struct tidings_options *options,
+                                 const char **message)
+{
+    uint8_t key[WIRE_KEY_BYTES];
+    if (!options->peer_listen && !options->follow)
+        return TIDINGS_OK;
+    enum tidings_err err =
+        peer_key_read(options->dir, options->peer_key_file, !options->follow, key, message);
+    if (err)
+        return err;
+    local->wire_context = wire_context_new(key);
+    return local->wire_context ? TIDINGS_OK : TIDINGS_NO_MEMORY;
+}
+
+/* A directory that was replaced is not gone on with, unless somebody says so. */
+static enum tidings_err check_era(struct local *local, const struct tidings_options *options,
+                                  const char **message)
+{
+    if (options->take_back)
+        join_forget_replaced(options->dir);
+    if (options->take_back || options->follow || options->as_stored)
+        return TIDINGS_OK;
+    return join_check_replaced(options, local->wire_context, atomic_load(&local->era), message);
+}
+
+/* Whoever writes does so by its own rules and limits; whoever does not, by those of the log. */
+static enum tidings_err keep_rules(struct local *local, const struct tidings_options *options)
+{
+    bool as_stored = options->as_stored || local->store->read_only || options->follow;
+    enum tidings_err err = options->follow ? TIDINGS_OK : names_make(local);
+    struct tidings_settings given = local->settings;
+    if (!err)
+        err = limits_open(local, as_stored);
+    if (!err)
+        err = reheat(local, as_stored);
+    if (err || !options->follow)
+        return err;
+    struct tidings_settings in_force = local->settings;
+    local->settings = given; /* for when it is promoted */
+    return limits_change(local, &in_force) ? TIDINGS_OK : TIDINGS_NO_MEMORY;
 }
 
 static enum tidings_err start(struct local *local, const struct tidings_options *options,
@@ -142,7 +247,11 @@ static enum tidings_err start(struct local *local, const struct tidings_options 
     local->recent = recent_new(local->settings.recent_mb << 20);
     if (!local->heads || !local->recent)
         return TIDINGS_NO_MEMORY;
-    enum tidings_err err = store_open(&store, &local->store, message);
+    enum tidings_err err = open_key(local, options, message);
+    if (!err && options->follow)
+        err = join_directory(options, local->wire_context, message);
+    if (!err)
+        err = store_open(&store, &local->store, message);
     if (!err) {
         local->kv = local->store->kv;
         err = load_committed(local);
@@ -153,14 +262,29 @@ static enum tidings_err start(struct local *local, const struct tidings_options 
         err = TIDINGS_INVALID;
     }
     if (!err)
-        err = load(local, options->rebuild, message);
+        err = check_era(local, options, message);
     if (!err)
-        err = names_make(local);
+        err = load(local, options->rebuild && !options->follow, message);
     if (!err)
-        err = limits_open(local, options->as_stored || local->store->read_only);
-    if (!err)
-        err = reheat(local, options->as_stored || local->store->read_only);
-    return err ? err : writer_start(local);
+        err = keep_rules(local, options);
+    return err;
+}
+
+static enum tidings_err start_replica(struct local *local, const struct tidings_options *options,
+                                      const char **message)
+{
+    struct follower *follower = &local->follower;
+    enum tidings_err err = TIDINGS_OK;
+    if (options->peer_listen) {
+        local->tail = tail_new(TAIL_BYTES);
+        err = local->tail ? peers_start(local, options->peer_listen, local->wire_context, message)
+                          : TIDINGS_NO_MEMORY;
+    }
+    if (!err && options->peer_listen)
+        peers_address(local, options->peer_listen, follower->own_address);
+    if (!err && options->follow)
+        err = follower_start(local, options->follow, local->wire_context);
+    return err;
 }
 
 enum tidings_err engine_local_open(const struct tidings_options *options, struct engine **engine,
@@ -178,9 +302,20 @@ enum tidings_err engine_local_open(const struct tidings_options *options, struct
     local->fault = options->fault;
     local->fault_ctx = options->fault_ctx;
     snapshots_init(&local->snapshots);
+    pthread_mutex_init(&local->promotion, NULL);
+    follower_init(local);
+    if (options->follow)
+        atomic_store(&local->role, TIDINGS_FOLLOWER);
     enum tidings_err err = start(local, options, message);
+    if (!err)
+        err = writer_start(local);
     if (err) {
         release(local);
+        return err;
+    }
+    err = start_replica(local, options, message);
+    if (err) {
+        local_close(&local->engine);
         return err;
     }
     *engine = &local->engine;

@@ -12,6 +12,9 @@
  *     load.c      what is kept in memory, from the data
  *     limits.c    limits that all servers of one log share
  *     reheat.c    orders and states anew when the rules for them change
+ *     tail.c      the newest records in memory             peers.c     those who follow this directory
+ *     follower.c  following another server's log           apply.c     records of that log onto this directory
+ *     join.c      a directory filled with another's        promote.c   a follower takes over
  *     shadow.c    a copy that follows the log of a directory which another process uses
  *     local.c     opening, closing, and the engine's table
  */
@@ -21,8 +24,10 @@
 #include <pthread.h>
 
 #include "engine/engine.h"
+#include "engine/local/peers.h"
 #include "engine/local/rows/rows.h"
 #include "engine/local/storage/store.h"
+#include "engine/local/tail.h"
 
 /* What an operation takes for itself while it runs; a fan with very many ties takes the most. */
 #define SCRATCH_MEMORY_MAX ((size_t)1 << 30)
@@ -60,6 +65,28 @@ struct writer {
     struct tidings_stats stats; /* guarded by the queue's mutex */
 };
 
+/* See follower.c. */
+struct follower {
+    struct local *local;
+    struct wire_context *context;
+    char address[PEER_ADDRESS_BYTES];     /* of the server that is followed */
+    char own_address[PEER_ADDRESS_BYTES]; /* where this one can be asked; "": nowhere */
+    pthread_t thread;
+    bool started;
+    bool joined; /* the two agree: if this directory was replaced, that is over */
+    int wake_fd;
+    _Atomic bool stopping, promoting;
+    struct chainer *chainer;
+    struct redo_record *records; /* of the message under way */
+
+    pthread_mutex_t mutex; /* guards what follows */
+    pthread_cond_t changed;
+    bool connected, broken, handed_over;
+    uint64_t end;       /* of the other log, as far as is known */
+    int64_t current_ms; /* when this one was last known to be at that end; 0: never */
+    char trouble[COMPLAINT_BYTES];
+};
+
 struct local {
     struct engine engine;
     struct tidings_settings
@@ -78,6 +105,14 @@ struct local {
     _Atomic uint64_t committed; /* the newest version that is durable: no reader sees a later one */
     struct snapshots snapshots;
     struct writer writer;
+
+    _Atomic enum tidings_replica_role role;
+    _Atomic uint64_t era;
+    pthread_mutex_t promotion; /* one at a time */
+    struct wire_context *wire_context;
+    struct tail *tail; /* NULL: nobody can follow */
+    struct peers *peers;
+    struct follower follower;
 };
 
 static inline const struct tidings_settings *local_in_force(struct local *local)
@@ -135,6 +170,15 @@ void writer_submit(struct local *local, struct tidings_call *call);
 /* What the writer has done so far. */
 void writer_stats(struct local *local, struct tidings_stats *stats);
 
+/* Tells those who watch what a batch had to tell. */
+void writer_tell(struct local *local, const struct news *news);
+
+/* Runs a batch without a change, which notes what was done to the clock meanwhile. */
+void writer_wake(struct local *local);
+
+/* From now on nothing is written here; all that was is durable. */
+enum tidings_err writer_retire(struct local *local);
+
 /* Completes what is queued, then ends the thread. */
 void writer_stop(struct local *local);
 
@@ -182,6 +226,27 @@ struct newest {
 };
 struct newest load_newest(struct kv_txn *txn);
 void save_newest(struct kv_txn *txn, struct newest newest);
+
+/* The newest as it is, with the number of the batch under way: every batch has that row. */
+void save_version(struct local *local, struct kv_txn *txn);
+
+/* The author's head anew from the table, as a version of the transaction under way. */
+enum tidings_err load_head(struct local *local, struct kv_txn *txn, enum realm realm,
+                           uint64_t author, uint64_t version);
+
+/* The row `clock`; false if it is not one. */
+bool clock_row_decode(struct bytes value, struct clock_row *row);
+
+/* ---- promote.c ------------------------------------------------------------------------------ */
+
+/* The era that the log is in: 0 at first. */
+uint64_t era_load(struct kv_txn *txn);
+
+/* ---- apply.c -------------------------------------------------------------------------------- */
+
+/* Applies records that were decided elsewhere, the next ones. CORRUPT: they do not follow what is here, or this directory
+ * is damaged. On failure nothing has happened. */
+enum tidings_err apply_records(struct local *local, const struct redo_record *records, size_t n);
 
 /* ---- verify/rebuild.c ----------------------------------------------------------------------- */
 

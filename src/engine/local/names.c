@@ -75,9 +75,11 @@ enum tidings_err names_make(struct local *local)
         txn.time_ms = clock_read(&local->clock).wall_ms;
         place = add_names(&txn, place);
         save_place(&txn, place);
+        save_version(local, &txn);
         err = kv_commit(&txn);
         if (err)
             return err;
+        atomic_store(&local->committed, kv_applied(local->kv));
     }
     return TIDINGS_OK;
 }

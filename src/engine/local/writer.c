@@ -21,11 +21,14 @@ enum { SWEEP_LEAST = 64, IDLE_SWEEP_MS = 1000, BATCH_BYTES = 16 << 20, BUSY_RETR
 /* ---- The queue ------------------------------------------------------------------------------ */
 
 /* Why a call cannot be queued; OK if it can. */
-static enum tidings_err refuse(struct writer *writer, size_t queue_max)
+static enum tidings_err refuse(struct local *local)
 {
+    struct writer *writer = &local->writer;
     if (writer->stopping)
         return TIDINGS_CLOSED;
-    if (writer->waiting < queue_max)
+    if (atomic_load(&local->role) != TIDINGS_WRITER)
+        return TIDINGS_STANDBY;
+    if (writer->waiting < local->settings.queue_max)
         return TIDINGS_OK;
     writer->stats.refused_busy++;
     return TIDINGS_BUSY;
@@ -36,7 +39,7 @@ void writer_submit(struct local *local, struct tidings_call *call)
 {
     struct writer *writer = &local->writer;
     pthread_mutex_lock(&writer->mutex);
-    enum tidings_err err = refuse(writer, local->settings.queue_max);
+    enum tidings_err err = refuse(local);
     if (!err) {
         if (writer->last)
             writer->last->next = call;
@@ -185,6 +188,7 @@ static struct local_view begin_view(struct local *local, struct kv_txn *txn, str
         .last_id = newest.id,
         .last_elapsed_ms = newest.elapsed_ms,
         .at = now,
+        .followed = local->tail != NULL,
     };
 }
 
@@ -209,6 +213,8 @@ static enum tidings_err commit(struct local *local, struct local_view *view,
     local->limits_due = false;
     clock_commit(&local->clock, time);
     heads_commit(local->heads);
+    if (local->tail)
+        tail_put(local->tail, kv_record(local->kv));
     count_batch(&local->writer, n, wait_now_us() - from, view->last_id);
     return TIDINGS_OK;
 }
@@ -223,7 +229,7 @@ enum tidings_err writer_commit(struct local *local, struct local_view *view, uin
 }
 
 /* Those who watch hear of it before those who asked for it. */
-static void tell(struct local *local, const struct news *news)
+void writer_tell(struct local *local, const struct news *news)
 {
     if (news->n && !news->lost)
         engine_tell(&local->engine, news->events, news->n);
@@ -279,7 +285,7 @@ static enum tidings_err try_batch(struct local *local, struct tidings_call *batc
     }
     err = commit(local, &view, &time, n);
     if (!err)
-        tell(local, &local->writer.news);
+        writer_tell(local, &local->writer.news);
     return err;
 }
 
@@ -334,6 +340,11 @@ static void run_batch(struct local *local, struct tidings_call *batch, size_t n)
         return;
     }
     pthread_mutex_lock(&local->writer.turn);
+    if (atomic_load(&local->role) != TIDINGS_WRITER) {
+        pthread_mutex_unlock(&local->writer.turn);
+        complete(batch, TIDINGS_STANDBY);
+        return;
+    }
     do {
         bool swept = !local->writer.no_sweeping;
         err = try_batch(local, batch, n, &at_fault);
@@ -377,6 +388,20 @@ static void *writer_main(void *arg)
     }
     sync_log(local, true);
     return NULL;
+}
+
+enum tidings_err writer_retire(struct local *local)
+{
+    pthread_mutex_lock(&local->writer.turn);
+    atomic_store(&local->role, TIDINGS_REPLACED);
+    enum tidings_err err = redo_sync(local->store->redo, true);
+    pthread_mutex_unlock(&local->writer.turn);
+    return err;
+}
+
+void writer_wake(struct local *local)
+{
+    run_batch(local, NULL, 0);
 }
 
 /* ---- Life ----------------------------------------------------------------------------------- */

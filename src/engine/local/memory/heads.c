@@ -452,6 +452,38 @@ bool heads_load(struct heads *heads, const struct head *from)
     return true;
 }
 
+bool heads_replace(struct heads *heads, const struct head *from, uint64_t version)
+{
+    struct head lists = {0};
+    bool ok = copy_array(from->ids, from->n_posts, sizeof *from->ids, &lists.ids);
+    ok = copy_array(from->deleted, from->n_deleted, sizeof *from->deleted, &lists.deleted) && ok;
+    ok = copy_array(from->deleted_sorted, from->n_deleted, sizeof *from->deleted_sorted,
+                    &lists.deleted_sorted) &&
+         ok;
+    struct slot *slot = ok ? claim_slot(heads, from->author) : NULL;
+    struct head *head = slot ? own_version(heads, slot, from->author, version) : NULL;
+    if (!head) {
+        drop_array(lists.ids, NULL);
+        drop_array(lists.deleted, NULL);
+        drop_array(lists.deleted_sorted, NULL);
+        return false;
+    }
+    const struct head *prev = head->prev ? head->prev : &empty_head;
+    drop_array(head->ids, prev->ids);
+    drop_array(head->deleted, prev->deleted);
+    drop_array(head->deleted_sorted, prev->deleted_sorted);
+    head->ids = lists.ids;
+    head->deleted = lists.deleted;
+    head->deleted_sorted = lists.deleted_sorted;
+    head->n_posts = from->n_posts;
+    head->n_deleted = from->n_deleted;
+    head->last_id = head_is_closed(from) ? HEAD_CLOSED
+                    : from->n_posts      ? from->ids[from->n_posts - 1]
+                                         : 0;
+    publish(slot, head);
+    return true;
+}
+
 /* ---- The end of a transaction --------------------------------------------------------------- */
 
 void heads_commit(struct heads *heads)

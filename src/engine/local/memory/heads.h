@@ -64,6 +64,9 @@ bool heads_add_deletion(struct heads *heads, uint64_t author, uint64_t version, 
 /* A new version that is closed; the lists stay. False if memory is short. */
 bool heads_close(struct heads *heads, uint64_t author, uint64_t version);
 
+/* A new version with these posts and deletions, which are copied, in place of all that were. False if memory is short. */
+bool heads_replace(struct heads *heads, const struct head *from, uint64_t version);
+
 /* After the transaction's commit; after its abort, which takes its versions back. Both free what no
  * reader can reach any more. */
 void heads_commit(struct heads *heads);

@@ -20,7 +20,7 @@ void base_name(const struct base *base, char name[BASE_NAME_BYTES])
 }
 
 /* Whatever it reads, only the name that it would be given itself will do. */
-static bool is_base(const char *name, struct base *base)
+bool base_parse(const char *name, struct base *base)
 {
     char expected[BASE_NAME_BYTES], *end;
     base->number = strtoull(name, &end, 10);
@@ -46,7 +46,7 @@ enum tidings_err base_list(const char *dir, struct base **bases, size_t *n)
     if (!stream)
         return errno == ENOENT ? TIDINGS_OK : TIDINGS_IO;
     for (struct dirent *entry; (entry = readdir(stream));) {
-        if (!is_base(entry->d_name, &base))
+        if (!base_parse(entry->d_name, &base))
             continue;
         if (*n == room) {
             room = room ? room * 2 : 16;

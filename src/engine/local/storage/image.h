@@ -23,6 +23,9 @@ struct base {
 enum { BASE_NAME_BYTES = 64 };
 void base_name(const struct base *base, char name[BASE_NAME_BYTES]);
 
+/* The reverse; false if it is not such a name. */
+bool base_parse(const char *name, struct base *base);
+
 /* All base images of the directory, oldest first; from malloc. */
 enum tidings_err base_list(const char *dir, struct base **bases, size_t *n);
 

@@ -76,7 +76,10 @@ static bool is_due(struct store *store)
     uint64_t size = file_bytes(store->base_dir, name);
     struct tidings_stats stats = {0};
     store_stats(store, &stats);
-    return stats.log_bytes >= (size > least ? size : least);
+    pthread_mutex_lock(&store->mutex);
+    bool wanted = store->base_wanted;
+    pthread_mutex_unlock(&store->mutex);
+    return wanted || stats.log_bytes >= (size > least ? size : least);
 }
 
 /* ---- Removing ------------------------------------------------------------------------------- */
@@ -195,6 +198,7 @@ static bool make_base(struct store *store)
     pthread_mutex_lock(&store->mutex);
     store->based_bytes = bytes;
     store->log_before = 0;
+    store->base_wanted = false;
     store->bases++;
     pthread_mutex_unlock(&store->mutex);
     return true;
@@ -252,6 +256,13 @@ bool keeper_start(struct store *store)
     store->log_before = based == redo_synced(store->redo) ? 0 : log_behind(store, based);
     store->keeping = !pthread_create(&store->keeper, NULL, keeper_main, store);
     return store->keeping;
+}
+
+void keeper_want(struct store *store)
+{
+    pthread_mutex_lock(&store->mutex);
+    store->base_wanted = true;
+    pthread_mutex_unlock(&store->mutex);
 }
 
 void keeper_stop(struct store *store)

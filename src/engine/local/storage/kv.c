@@ -60,6 +60,7 @@ struct kv {
     _Atomic uint64_t
         bytes;          /* of the file, for whoever asks: LMDB would look into the map to know */
     struct buf changes; /* of the transaction, for the log */
+    struct redo_record record;
 };
 
 static enum tidings_err translate(int rc)
@@ -340,6 +341,11 @@ uint64_t kv_used_bytes(struct kv *kv)
     return atomic_load(&kv->bytes);
 }
 
+const struct redo_record *kv_record(const struct kv *kv)
+{
+    return &kv->record;
+}
+
 /* ---- Transactions -------------------------------------------------------------------------- */
 
 void kv_fail(struct kv_txn *txn, enum tidings_err err)
@@ -506,7 +512,6 @@ enum tidings_err kv_commit_records(struct kv_txn *txn, const struct redo_record 
 enum tidings_err kv_commit(struct kv_txn *txn)
 {
     struct kv *kv = txn->kv;
-    struct redo_record record;
     bool nothing = kv->options.redo && !kv->changes.len && !kv->changes.failed;
     if (txn->err || nothing) {
         enum tidings_err err = txn->err;
@@ -521,10 +526,10 @@ enum tidings_err kv_commit(struct kv_txn *txn)
         kv_abort(txn);
         return err;
     }
-    enum tidings_err err = make_record(txn, &record);
+    enum tidings_err err = make_record(txn, &kv->record);
     if (err)
         kv_fail(txn, err);
-    return kv_commit_records(txn, &record, 1);
+    return kv_commit_records(txn, &kv->record, 1);
 }
 
 void kv_abort(struct kv_txn *txn)

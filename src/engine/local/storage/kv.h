@@ -125,6 +125,9 @@ void kv_log(struct kv *kv, struct redo *redo, const uint8_t id[CHAIN_BYTES]);
 uint64_t kv_applied(const struct kv *kv);
 struct chain kv_chain(const struct kv *kv);
 
+/* The record of the last commit, until the next transaction begins. */
+const struct redo_record *kv_record(const struct kv *kv);
+
 void kv_close(struct kv *kv);
 
 /* Bytes of the data file, pages free for reuse included. Thread-safe. */

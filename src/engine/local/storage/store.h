@@ -57,6 +57,7 @@ struct store {
     pthread_cond_t wanted;
     bool keeping;
     _Atomic bool stopping;
+    bool base_wanted;         /* a base image is to be made, however little log there is */
     uint64_t based_bytes;     /* redo_bytes when the newest base image was made */
     uint64_t bases, failures; /* base images made, and not made, since opening */
 };
@@ -75,6 +76,9 @@ void store_close(struct store *store);
 
 bool keeper_start(struct store *store);
 void keeper_stop(struct store *store);
+
+/* A base image of now is to be made, soon. */
+void keeper_want(struct store *store);
 
 /* Which of the base images, oldest first, to keep, if those up to a time are older than keep_ms; answers the record up
  * to which no log is needed. */

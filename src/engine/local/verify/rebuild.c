@@ -170,5 +170,9 @@ enum tidings_err rebuild_lists(struct local *local)
         kv_abort(&txn);
         return err;
     }
-    return kv_commit(&txn);
+    save_version(local, &txn);
+    err = kv_commit(&txn);
+    if (!err)
+        atomic_store(&local->committed, kv_applied(local->kv));
+    return err;
 }

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What servers of one community say to each other over src/peer. Numbers are u64 and texts blocks, as in base/bytes.h.
+ *
+ *     from            message      what it carries
+ *     follower        FOLLOW       id, position and chain of its directory, address at which it can be asked
+ *     followed        RECORDS      records behind that position, in order, again and again
+ *                     END          position and chain of its end, era; at least twice a second
+ *     follower        SEEN         up to which position it has applied them
+ *     joining         JOIN         nothing: its directory is empty
+ *     followed        IMAGE        id, era, name and size of a base image (none: the log goes back to its beginning), seal key
+ *                     PIECE        of the base image
+ *     follower        HAND_OVER    address: it is to take over. The followed one changes nothing any more
+ *     followed        HANDED_OVER  position and chain of its end, behind all records
+ *     anybody         LOOK         nothing; answered by END
+ *                     PROMOTE      nothing: the server that gets it takes over. Answered by PROMOTED, era and position
+ *     whoever is asked REFUSED     whether to try again, why
+ */
+#ifndef LOCAL_PEERS_H
+#define LOCAL_PEERS_H
+
+#include "engine/local/storage/chain.h"
+#include "peer/wire.h"
+#include "tidings.h"
+
+enum peer_message {
+    PEER_FOLLOW = 1,
+    PEER_RECORDS,
+    PEER_END,
+    PEER_SEEN,
+    PEER_JOIN,
+    PEER_IMAGE,
+    PEER_PIECE,
+    PEER_HAND_OVER,
+    PEER_HANDED_OVER,
+    PEER_LOOK,
+    PEER_PROMOTE,
+    PEER_PROMOTED,
+    PEER_REFUSED,
+};
+
+enum {
+    PEER_TIMEOUT_MS = 5000,  /* for a connection, and for an answer */
+    PEER_BEAT_MS = 500,      /* END at least so often */
+    PEER_SILENCE_MS = 5000,  /* after which the other side is taken for gone */
+    PEER_PIECE_BYTES = 1 << 20,
+    PEER_ADDRESS_BYTES = 256,
+};
+
+struct local;
+struct peers;
+
+/* Where the log ends. */
+struct peer_end {
+    uint64_t position;
+    struct chain chain;
+    uint64_t era;
+};
+
+/* ---- Messages: peer_messages.c ---------------------------------------------------------------- */
+
+enum wire_result peer_send_end(struct wire *wire, enum peer_message type,
+                               const struct peer_end *end);
+bool peer_read_end(struct bytes message, struct peer_end *end);
+
+/* A message that is one text: REFUSED has a byte before it. */
+enum wire_result peer_send_text(struct wire *wire, enum peer_message type, const char *text);
+enum wire_result peer_refuse(struct wire *wire, bool try_again, const char *why);
+
+/* A block as a text with a NUL, cut to what fits. */
+void peer_read_text(struct decoder *r, char *to, size_t n);
+
+/* Connects to tidings://HOST:PORT, asks one thing and waits for the answer, which is in `to`. Not OK: *message says why,
+ * and `again` whether it is worth trying again. */
+enum tidings_err peer_ask(struct wire_context *context, const char *address,
+                          enum peer_message question, struct bytes body, struct wire **wire,
+                          uint8_t *type, struct buf *to, bool *again, const char **message);
+
+/* The key: of the file, or `peer.key` in the directory, which is made if `may_make`. */
+enum tidings_err peer_key_read(const char *dir, const char *file, bool may_make,
+                               uint8_t key[WIRE_KEY_BYTES], const char **message);
+
+/* Where this log ends. */
+struct peer_end local_end(struct local *local);
+
+/* ---- Those who ask: peers.c ------------------------------------------------------------------ */
+
+/* Listens, and serves whoever follows, on threads of its own. */
+enum tidings_err peers_start(struct local *local, const char *listen, struct wire_context *context,
+                             const char **message);
+void peers_stop(struct local *local);
+
+/* Where they are served, with the port that was chosen. */
+void peers_address(struct local *local, const char *listen, char to[PEER_ADDRESS_BYTES]);
+void peers_status(struct local *local, struct tidings_replica *status);
+
+/* ---- Following: follower.c -------------------------------------------------------------------- */
+
+void follower_init(struct local *local);
+enum tidings_err follower_start(struct local *local, const char *address,
+                                struct wire_context *context);
+void follower_stop(struct local *local);
+void follower_release(struct local *local);
+void follower_status(struct local *local, struct tidings_replica *status);
+
+/* Asks the followed server to hand over, and ends following, with what came until then if it cannot be reached. */
+void follower_end(struct local *local);
+
+/* promote.c: ends following and becomes the writer, with a new era: asks the followed server to hand over, if it can be reached. */
+enum tidings_err follower_promote(struct local *local, struct peer_end *end, const char **message);
+
+/* ---- Joining: join.c --------------------------------------------------------------------------- */
+
+/* Fills an empty directory with what the server at the address has; nothing, if it is not empty. */
+enum tidings_err join_directory(const struct tidings_options *options, struct wire_context *context,
+                                const char **message);
+
+/* Whether the directory was replaced by one that was promoted: by what its own files say, or what those say who followed
+ * it. INVALID, with a message, if so. */
+enum tidings_err join_check_replaced(const struct tidings_options *options,
+                                     struct wire_context *context, uint64_t era,
+                                     const char **message);
+
+/* Notes that it is replaced by the server at the address; that it is not any more; who follows it. */
+enum tidings_err join_note_replaced(const char *dir, uint64_t era, const char *by);
+void join_forget_replaced(const char *dir);
+void join_note_follower(const char *dir, const char *address);
+
+#endif
