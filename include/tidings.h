@@ -916,7 +916,7 @@ struct tidings_answer {
     struct tidings_limit limit;
     uint64_t seen; /* cluster, with Redis: how new it is, for `seen` of further operations */
     int64_t
-        age_ms; /* cluster, with Redis: how old it is, while the database is away; 0: it is not */
+        age_ms; /* of a follower: how old it is at most; cluster, with Redis: while the database is away; 0: it is not */
     struct tidings_text title; /* DELETED: the post's title, which survives */
     struct tidings_text
         stored; /* op->once: what render made of the first answer, and nothing else */

@@ -157,6 +157,7 @@ void put_text(struct json_out *out, const char *key, struct tidings_text text);
 void put_u64(struct json_out *out, const char *key, uint64_t value);
 void put_i64(struct json_out *out, const char *key, int64_t value);
 void put_bool(struct json_out *out, const char *key, bool value);
+void put_word(struct json_out *out, const char *key, const char *word);
 /* null if it is empty: a body that may not be seen. */
 void put_shown(struct json_out *out, const char *key, struct tidings_text text);
 /* JSON as it is; null if it is empty. */

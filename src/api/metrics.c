@@ -8,6 +8,7 @@
 
 #include "api/cluster.h"
 #include "api/internal.h"
+#include "api/replica.h"
 
 /* Statuses that a route can answer with; the last stands for any other. */
 static const int statuses[] = {200, 201, 204, 400, 401, 403, 404, 405, 410, 422, 429, 500, 503, 0};
@@ -267,5 +268,6 @@ void metrics_print(struct api *api, const struct tidings_answer *webhooks, struc
     print_http(api, to);
     print_engine(api, to);
     cluster_metrics(api->config.tidings, to);
+    replica_metrics(api->config.tidings, to);
     webhook_metrics(webhooks, to);
 }

@@ -45,6 +45,11 @@ void put_i64(struct json_out *out, const char *key, int64_t value)
     json_out_i64(out, value);
 }
 
+void put_word(struct json_out *out, const char *key, const char *word)
+{
+    put_text(out, key, (struct tidings_text){word, strlen(word)});
+}
+
 void put_bool(struct json_out *out, const char *key, bool value)
 {
     json_out_key(out, key);

@@ -7,14 +7,10 @@
 #include "api/cluster.h"
 #include "api/handlers.h"
 #include "api/internal.h"
+#include "api/replica.h"
 #include "base/log.h"
 
 enum { METRICS_MAX = 4 << 20 };
-
-static void put_word(struct json_out *out, const char *key, const char *word)
-{
-    put_text(out, key, (struct tidings_text){word, strlen(word)});
-}
 
 void run_ticket(struct exchange *ex)
 {
@@ -66,6 +62,11 @@ void run_readyz(struct exchange *ex)
     if (!cluster_is_usable(ex->api->config.tidings)) {
         exchange_problem(ex, 503, tidings_err_code(TIDINGS_UNREACHABLE),
                          "The database cannot be reached.");
+        return;
+    }
+    const char *trouble = replica_trouble(ex->api->config.tidings);
+    if (trouble) {
+        exchange_problem(ex, 503, tidings_err_code(TIDINGS_STANDBY), trouble);
         return;
     }
     tidings_stats(ex->api->config.tidings, &stats);
@@ -149,6 +150,7 @@ void run_status(struct exchange *ex)
     put_u64(&out, "newest_id", stats.newest_id);
     put_job(&out, &ex->api->job);
     put_cluster(&out, ex->api->config.tidings);
+    put_replica(&out, ex->api->config.tidings);
     json_out_end(&out);
     exchange_json(ex, 200, "application/json", buf);
 }

@@ -21,6 +21,7 @@ extern const struct cli_command command_restore;
 extern const struct cli_command command_export;
 extern const struct cli_command command_import;
 extern const struct cli_command command_move;
+extern const struct cli_command command_promote;
 extern const struct cli_command command_log;
 extern const struct cli_command command_cluster;
 extern const struct cli_command command_bridge;

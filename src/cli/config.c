@@ -27,6 +27,13 @@ static const struct cli_option options[] = {
              "MySQL or MariaDB that any number of servers share"},
     {"data", OPTION_TEXT, "DIR", AT(where.data), .help = "the data directory of the local engine"},
     {"mysql", OPTION_TEXT, "URL", AT(where.mysql), .help = MYSQL_HELP},
+    TEXT(follow, "URL", NULL,
+         "tidings://HOST:PORT of a server whose log the data directory is to follow: a standby")
+    TEXT(peer_listen, "HOST:PORT", NULL, "where other servers may follow this one")
+    TEXT(peer_key_file, "FILE", NULL,
+         "the key of servers that follow each other, instead of peer.key in the data directory")
+    {"take_back", OPTION_FLAG, NULL, AT(take_back),
+     .help = "go on with a data directory though another server was promoted in its place"},
     TEXT(redis, "HOST:PORT,...", NULL,
          "nodes of a Redis Cluster, or a single Redis, that remembers for the servers of a cluster")
     TEXT(redis_user, "NAME", NULL, "whom to log in to Redis as")
@@ -78,6 +85,7 @@ const struct cli_command command_serve = {
     .name = "serve",
     .summary = "serve the HTTP API",
     .usage = "--data DIR [--listen HOST:PORT] [--config FILE] [OPTIONS]\n"
+             "--data DIR --follow tidings://HOST:PORT [--peer-listen HOST:PORT] [OPTIONS]\n"
              "--engine cluster --mysql URL [--listen HOST:PORT] [--config FILE] [OPTIONS]\n"
              "--dev [OPTIONS]",
     .about =
@@ -91,6 +99,9 @@ const struct cli_command command_serve = {
         "one if none is given, and listens on loopback only. Requests are not logged unless "
         "--access-log is given, backups go to a directory in the data directory, and webhooks may "
         "call this machine.\n\n"
+        "--follow makes a standby: it copies the data of the server at tidings://HOST:PORT, which "
+        "listens there with --peer-listen, follows its log, answers what only reads, and takes "
+        "over when `tidings promote` says so. It needs that server's peer.key.\n\n"
         "Every setting is a flag, a variable (--follow-burst is TIDINGS_FOLLOW_BURST) and a line "
         "of the file (follow_burst = 100), in this order.",
     .exits =

@@ -34,6 +34,8 @@ struct config {
     struct where where;
     const char *redis, *redis_user, *redis_tls, *redis_ca, *freshness;
     const char *listen;
+    const char *follow, *peer_listen, *peer_key_file;
+    bool take_back;
     const char *jwt_keys_file;
     const char *durability;
     const char *notice_language;

@@ -16,8 +16,9 @@
 #include "base/wait.h"
 
 enum {
-    HEAD_BYTES = 5,      /* type, length */
-    GO_ON_MS = 10000,    /* a message that has begun, and one that is sent, goes on at least so often */
+    HEAD_BYTES = 5, /* type, length */
+    GO_ON_MS =
+        10000, /* a message that has begun, and one that is sent, goes on at least so often */
     PIECE_BYTES = 1 << 16, /* memory is taken as bytes come, not as a length says */
     BACKLOG = 16,
 };
@@ -180,7 +181,8 @@ static struct addrinfo *look_up(const char *address, int flags)
     char host[WIRE_TEXT_BYTES];
     const char *port;
     if (!split(address, host, &port)) {
-        snprintf(problem, sizeof problem, "an address is HOST:PORT, and in brackets if it has colons");
+        snprintf(problem, sizeof problem,
+                 "an address is HOST:PORT, and in brackets if it has colons");
         return NULL;
     }
     int rc = getaddrinfo(host, port, &hints, &found);

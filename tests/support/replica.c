@@ -30,7 +30,8 @@ bool replica_await(struct tidings *followed, struct tidings *follower, char why[
     tidings_replica_status(followed, &wanted);
     for (;; usleep(LOOK_EVERY_US)) {
         tidings_replica_status(follower, &have);
-        if (have.position > wanted.position) /* it has gone on meanwhile, which nobody asked for: a sweep */
+        if (have.position >
+            wanted.position) /* it has gone on meanwhile, which nobody asked for: a sweep */
             tidings_replica_status(followed, &wanted);
         if (have.position == wanted.position && !strcmp(have.chain, wanted.chain) &&
             have.era == wanted.era)

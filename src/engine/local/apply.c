@@ -16,7 +16,7 @@ struct remade {
     struct remade_author {
         enum realm realm;
         uint64_t author;
-    } *at;
+    } * at;
     size_t n, room;
 };
 
@@ -83,9 +83,9 @@ static bool add_deletions(struct applying *applying, uint64_t author, uint32_t f
         return false;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t number = get_u32(value.p + (size_t)i * 4);
-        if (first + i < known ? head->deleted[first + i] != number
-                              : number >= head->n_posts ||
-                                    !heads_add_deletion(heads, author, version, number))
+        if (first + i < known
+                ? head->deleted[first + i] != number
+                : number >= head->n_posts || !heads_add_deletion(heads, author, version, number))
             return false;
     }
     return true;
@@ -100,8 +100,7 @@ static void apply_list(struct applying *applying, enum realm realm, const struct
     }
     uint64_t author = get_id(change->key.p), marked = author | realm_rows[realm].mark;
     uint32_t first = get_u32(change->key.p + ID_BYTES + 1) * READMAP_POSTS;
-    const struct head *head =
-        heads_get(applying->local->heads, marked, applying->view.version);
+    const struct head *head = heads_get(applying->local->heads, marked, applying->view.version);
     bool added = false;
     if (head_is_closed(head))
         return;
@@ -294,6 +293,7 @@ static enum tidings_err apply(struct local *local, const struct redo_record *rec
     show(&applying);
     for (size_t i = 0; local->tail && i < n; i++)
         tail_put(local->tail, &records[i]);
+    local_end_note(local);
     return TIDINGS_OK;
 }
 

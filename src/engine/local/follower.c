@@ -46,8 +46,15 @@ static void note_end(struct follower *follower, uint64_t end)
     if (end > follower->end)
         follower->end = end;
     if (position >= end)
-        follower->current_ms = wait_now_ms();
+        atomic_store(&follower->current_ms, wait_now_ms());
     pthread_mutex_unlock(&follower->mutex);
+}
+
+int64_t follower_age(struct local *local)
+{
+    int64_t current_ms = atomic_load(&local->follower.current_ms);
+    int64_t age_ms = wait_now_ms() - (current_ms ? current_ms : local->follower.began_ms);
+    return age_ms > 0 ? age_ms : 1;
 }
 
 void follower_status(struct local *local, struct tidings_replica *status)
@@ -59,7 +66,8 @@ void follower_status(struct local *local, struct tidings_replica *status)
     status->connected = follower->connected;
     status->broken = follower->broken;
     status->end = follower->end > status->position ? follower->end : status->position;
-    status->age_ms = follower->current_ms ? wait_now_ms() - follower->current_ms : -1;
+    int64_t current_ms = atomic_load(&follower->current_ms);
+    status->age_ms = current_ms ? wait_now_ms() - current_ms : -1;
     pthread_mutex_unlock(&follower->mutex);
 }
 
@@ -103,9 +111,11 @@ static bool take_end(struct follower *follower, const struct buf *message, struc
     struct chain chain = kv_chain(follower->local->kv);
     if (!peer_read_end((struct bytes){(const uint8_t *)message->data, message->len}, end))
         return false;
-    bool agrees = end->position != kv_applied(follower->local->kv) || chain_same(&chain, &end->chain);
+    bool agrees =
+        end->position != kv_applied(follower->local->kv) || chain_same(&chain, &end->chain);
     if (!agrees)
-        say_trouble(follower, "this directory has another history than the server it follows", true);
+        say_trouble(follower, "this directory has another history than the server it follows",
+                    true);
     note_end(follower, end->position);
     if (agrees && !follower->joined) {
         join_forget_replaced(follower->local->store->dir);
@@ -254,6 +264,7 @@ enum tidings_err follower_start(struct local *local, const char *address,
 {
     struct follower *follower = &local->follower;
     follower->local = local;
+    follower->began_ms = wait_now_ms();
     follower->context = context;
     snprintf(follower->address, sizeof follower->address, "%s", address);
     follower->records = calloc(TAIL_READ_RECORDS, sizeof *follower->records);

@@ -64,8 +64,7 @@ static enum tidings_err write_pieces(struct joining *joining, int fd, uint32_t *
         if (result || type != PEER_PIECE || !joining->message.len ||
             joining->message.len > joining->size - done)
             return TIDINGS_UNREACHABLE;
-        enum tidings_err err =
-            file_write(fd, joining->message.data, joining->message.len, done);
+        enum tidings_err err = file_write(fd, joining->message.data, joining->message.len, done);
         if (err)
             return err;
         *crc = crc32c(*crc, joining->message.data, joining->message.len);
@@ -95,7 +94,8 @@ static enum tidings_err fetch_base(struct joining *joining, const char *base_dir
     if (err)
         return store_fail(err, message, "the base image cannot be written", true);
     if (crc != joining->base.crc)
-        return store_fail(TIDINGS_CORRUPT, message, "the base image did not arrive as it is", false);
+        return store_fail(TIDINGS_CORRUPT, message, "the base image did not arrive as it is",
+                          false);
     return TIDINGS_OK;
 }
 
@@ -113,8 +113,8 @@ static enum tidings_err fill(struct joining *joining, const char **message)
     enum tidings_err err = joining->name[0] ? fetch_base(joining, base_dir, message) : TIDINGS_OK;
     if (err)
         return err;
-    if ((joining->seal_key_n && file_replace(joining->dir, STORE_SEAL_KEY, joining->seal_key,
-                                             joining->seal_key_n)) ||
+    if ((joining->seal_key_n &&
+         file_replace(joining->dir, STORE_SEAL_KEY, joining->seal_key, joining->seal_key_n)) ||
         dir_sync(base_dir) || state_write(joining->dir, &state))
         return store_fail(file_error(), message, "the data directory cannot be filled", true);
     return TIDINGS_OK;
@@ -123,17 +123,19 @@ static enum tidings_err fill(struct joining *joining, const char **message)
 static enum tidings_err join_once(const struct tidings_options *options,
                                   struct wire_context *context, bool *again, const char **message)
 {
-    struct joining joining = {.dir = options->dir,
-                              .progress = {.to = options->progress, .what = "fetching the base image"}};
+    struct joining joining = {
+        .dir = options->dir,
+        .progress = {.to = options->progress, .what = "fetching the base image"}};
     uint8_t type;
     buf_init(&joining.message, PEER_PIECE_BYTES);
     enum tidings_err err = peer_ask(context, options->follow, PEER_JOIN, (struct bytes){NULL, 0},
                                     &joining.wire, &type, &joining.message, again, message);
     if (!err) {
         *again = false;
-        err = type == PEER_IMAGE && read_image(&joining)
-                  ? fill(&joining, message)
-                  : store_fail(TIDINGS_INVALID, message, "the server there speaks otherwise", false);
+        err =
+            type == PEER_IMAGE && read_image(&joining)
+                ? fill(&joining, message)
+                : store_fail(TIDINGS_INVALID, message, "the server there speaks otherwise", false);
     }
     wire_free(joining.wire);
     buf_release(&joining.message);
@@ -194,8 +196,8 @@ void join_note_follower(const char *dir, const char *address)
     int n = snprintf(line, sizeof line, "%.200s\n", address);
     bool known = before && (strstr(before, line) != NULL);
     size_t length = before ? strlen(before) : 0;
-    char *text = !known && address[0] && length + (size_t)n < FILE_MAX ? malloc(length + (size_t)n)
-                                                                        : NULL;
+    char *text =
+        !known && address[0] && length + (size_t)n < FILE_MAX ? malloc(length + (size_t)n) : NULL;
     if (text) {
         if (before)
             memcpy(text, before, length);
@@ -209,10 +211,11 @@ void join_note_follower(const char *dir, const char *address)
 static enum tidings_err say_replaced(const char *by, const char **message)
 {
     char text[2 * PEER_ADDRESS_BYTES];
-    snprintf(text, sizeof text,
-             "this directory was replaced by the one of %.100s: --follow tidings://%.100s joins that, "
-             "--take-back goes on with this one",
-             by, by);
+    snprintf(
+        text, sizeof text,
+        "this directory was replaced by the one of %.100s: --follow tidings://%.100s joins that, "
+        "--take-back goes on with this one",
+        by, by);
     return store_fail(TIDINGS_INVALID, message, text, false);
 }
 
@@ -240,7 +243,8 @@ enum tidings_err join_check_replaced(const struct tidings_options *options,
                                      struct wire_context *context, uint64_t era,
                                      const char **message)
 {
-    char *replaced = read_text(options->dir, "replaced"), *by = replaced ? strstr(replaced, "\nby ") : NULL;
+    char *replaced = read_text(options->dir, "replaced"),
+         *by = replaced ? strstr(replaced, "\nby ") : NULL;
     enum tidings_err err = TIDINGS_OK;
     if (replaced) {
         if (by)

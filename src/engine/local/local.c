@@ -45,6 +45,8 @@ enum tidings_err local_finish(struct engine *engine, struct tidings_call *call)
         return err;
     err = op_answer(&snapshot->view.view, &reply);
     snapshot_return(local, snapshot);
+    if (atomic_load(&local->role) == TIDINGS_FOLLOWER)
+        call->answer->age_ms = follower_age(local);
     return err;
 }
 
@@ -129,6 +131,7 @@ static void release(struct local *local)
     tail_free(local->tail);
     wire_context_free(local->wire_context);
     pthread_mutex_destroy(&local->promotion);
+    pthread_mutex_destroy(&local->end_mutex);
     snapshots_release(&local->snapshots);
     recent_free(local->recent);
     heads_free(local->heads);
@@ -245,7 +248,8 @@ static enum tidings_err start(struct local *local, const struct tidings_options 
     };
     local->heads = heads_new();
     local->recent = recent_new(local->settings.recent_mb << 20);
-    if (!local->heads || !local->recent)
+    local->tail = options->peer_listen ? tail_new(TAIL_BYTES) : NULL;
+    if (!local->heads || !local->recent || (options->peer_listen && !local->tail))
         return TIDINGS_NO_MEMORY;
     enum tidings_err err = open_key(local, options, message);
     if (!err && options->follow)
@@ -275,11 +279,8 @@ static enum tidings_err start_replica(struct local *local, const struct tidings_
 {
     struct follower *follower = &local->follower;
     enum tidings_err err = TIDINGS_OK;
-    if (options->peer_listen) {
-        local->tail = tail_new(TAIL_BYTES);
-        err = local->tail ? peers_start(local, options->peer_listen, local->wire_context, message)
-                          : TIDINGS_NO_MEMORY;
-    }
+    if (options->peer_listen)
+        err = peers_start(local, options->peer_listen, local->wire_context, message);
     if (!err && options->peer_listen)
         peers_address(local, options->peer_listen, follower->own_address);
     if (!err && options->follow)
@@ -303,12 +304,15 @@ enum tidings_err engine_local_open(const struct tidings_options *options, struct
     local->fault_ctx = options->fault_ctx;
     snapshots_init(&local->snapshots);
     pthread_mutex_init(&local->promotion, NULL);
+    pthread_mutex_init(&local->end_mutex, NULL);
     follower_init(local);
     if (options->follow)
         atomic_store(&local->role, TIDINGS_FOLLOWER);
     enum tidings_err err = start(local, options, message);
-    if (!err)
+    if (!err) {
+        local_end_note(local);
         err = writer_start(local);
+    }
     if (err) {
         release(local);
         return err;

@@ -76,14 +76,15 @@ struct follower {
     bool joined; /* the two agree: if this directory was replaced, that is over */
     int wake_fd;
     _Atomic bool stopping, promoting;
+    int64_t began_ms;
+    _Atomic int64_t current_ms; /* when this one was last known to have all; 0: never */
     struct chainer *chainer;
     struct redo_record *records; /* of the message under way */
 
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t changed;
     bool connected, broken, handed_over;
-    uint64_t end;       /* of the other log, as far as is known */
-    int64_t current_ms; /* when this one was last known to be at that end; 0: never */
+    uint64_t end; /* of the other log, as far as is known */
     char trouble[COMPLAINT_BYTES];
 };
 
@@ -108,6 +109,8 @@ struct local {
 
     _Atomic enum tidings_replica_role role;
     _Atomic uint64_t era;
+    pthread_mutex_t end_mutex; /* guards the next one */
+    struct peer_end end;       /* the last batch that was shown, and told */
     pthread_mutex_t promotion; /* one at a time */
     struct wire_context *wire_context;
     struct tail *tail; /* NULL: nobody can follow */

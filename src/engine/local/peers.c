@@ -49,10 +49,18 @@ struct peers {
 
 struct peer_end local_end(struct local *local)
 {
-    pthread_mutex_lock(&local->writer.turn);
-    struct peer_end end = {kv_applied(local->kv), kv_chain(local->kv), atomic_load(&local->era)};
-    pthread_mutex_unlock(&local->writer.turn);
+    pthread_mutex_lock(&local->end_mutex);
+    struct peer_end end = local->end;
+    pthread_mutex_unlock(&local->end_mutex);
     return end;
+}
+
+void local_end_note(struct local *local)
+{
+    struct peer_end end = {kv_applied(local->kv), kv_chain(local->kv), atomic_load(&local->era)};
+    pthread_mutex_lock(&local->end_mutex);
+    local->end = end;
+    pthread_mutex_unlock(&local->end_mutex);
 }
 
 /* Up to where others may have it: what is visible and durable. */
@@ -129,11 +137,10 @@ static bool send_files(struct peer *peer, uint64_t upto, uint64_t *sent, const c
     flush_records(&sending);
     buf_release(&sending.packed);
     store_unlock(&held);
-    *why = !has ? "its log does not go back that far any more"
-           : sending.unchained
-               ? "its log has no chain there: it was written by a former version"
-           : err ? scan.message
-                 : NULL;
+    *why = !has                ? "its log does not go back that far any more"
+           : sending.unchained ? "its log has no chain there: it was written by a former version"
+           : err               ? scan.message
+                               : NULL;
     *sent = sending.sent;
     return !*why && !sending.result;
 }
@@ -160,7 +167,8 @@ static enum wire_result hand_over(struct peer *peer, const char *to, uint64_t *s
     if (*sent < end.position && !send_files(peer, end.position, sent, &why))
         return WIRE_CLOSED;
     if (local->fault)
-        local->fault(local->fault_ctx, "handed over to a follower: nothing is written here any more");
+        local->fault(local->fault_ctx,
+                     "handed over to a follower: nothing is written here any more");
     return peer_send_end(peer->wire, PEER_HANDED_OVER, &end);
 }
 
@@ -214,7 +222,9 @@ static void feed(struct peer *peer, int reader, uint64_t sent, struct buf *messa
             told_ms = wait_now_ms();
         }
         bool more = n || too_old;
-        int wait_ms = more ? 0 : sendable(local) < atomic_load(&local->committed) ? 20 : PEER_BEAT_MS;
+        int wait_ms = more                                               ? 0
+                      : sendable(local) < atomic_load(&local->committed) ? 20
+                                                                         : PEER_BEAT_MS;
         wire_wait(peer->wire, tail_fd(local->tail, reader), wait_ms);
         if (read(tail_fd(local->tail, reader), &ignored, sizeof ignored) < 0 && errno != EAGAIN)
             break;
@@ -261,7 +271,8 @@ static void serve_follower(struct peer *peer, struct buf *message)
 
 /* ---- Joining ---------------------------------------------------------------------------------- */
 
-static enum wire_result send_image(struct peer *peer, const struct base *base, int fd, uint64_t size)
+static enum wire_result send_image(struct peer *peer, const struct base *base, int fd,
+                                   uint64_t size)
 {
     struct store *store = peer->peers->local->store;
     char name[BASE_NAME_BYTES] = "", path[PATH_BYTES];
@@ -327,7 +338,8 @@ static void serve_image(struct peer *peer)
     base_name(&newest, name);
     if (n && path_join(path, store->base_dir, name))
         fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool ready = (n ? fd >= 0 && !fstat(fd, &stat) : true) && has_log(peer->peers->local, newest.number) &&
+    bool ready = (n ? fd >= 0 && !fstat(fd, &stat) : true) &&
+                 has_log(peer->peers->local, newest.number) &&
                  is_chained_behind(store, newest.number);
     if (ready) {
         send_image(peer, n ? &newest : NULL, fd, n ? (uint64_t)stat.st_size : 0);
@@ -399,8 +411,7 @@ static void *peer_main(void *arg)
         pthread_mutex_lock(&peers->mutex);
         peer->wire = wire;
         pthread_mutex_unlock(&peers->mutex);
-        if (!atomic_load(&peers->stopping) &&
-            !wire_receive(wire, PEER_TIMEOUT_MS, &type, &message))
+        if (!atomic_load(&peers->stopping) && !wire_receive(wire, PEER_TIMEOUT_MS, &type, &message))
             serve_question(peer, type, &message);
     }
     pthread_mutex_lock(&peers->mutex);

@@ -40,9 +40,9 @@ enum peer_message {
 };
 
 enum {
-    PEER_TIMEOUT_MS = 5000,  /* for a connection, and for an answer */
-    PEER_BEAT_MS = 500,      /* END at least so often */
-    PEER_SILENCE_MS = 5000,  /* after which the other side is taken for gone */
+    PEER_TIMEOUT_MS = 5000, /* for a connection, and for an answer */
+    PEER_BEAT_MS = 500,     /* END at least so often */
+    PEER_SILENCE_MS = 5000, /* after which the other side is taken for gone */
     PEER_PIECE_BYTES = 1 << 20,
     PEER_ADDRESS_BYTES = 256,
 };
@@ -80,8 +80,9 @@ enum tidings_err peer_ask(struct wire_context *context, const char *address,
 enum tidings_err peer_key_read(const char *dir, const char *file, bool may_make,
                                uint8_t key[WIRE_KEY_BYTES], const char **message);
 
-/* Where this log ends. */
+/* Where this log ends, for whoever asks: thread-safe. And that it has gone on: by whoever writes. */
 struct peer_end local_end(struct local *local);
+void local_end_note(struct local *local);
 
 /* ---- Those who ask: peers.c ------------------------------------------------------------------ */
 
@@ -102,6 +103,9 @@ enum tidings_err follower_start(struct local *local, const char *address,
 void follower_stop(struct local *local);
 void follower_release(struct local *local);
 void follower_status(struct local *local, struct tidings_replica *status);
+
+/* How old answers are, at most: at least 1. */
+int64_t follower_age(struct local *local);
 
 /* Asks the followed server to hand over, and ends following, with what came until then if it cannot be reached. */
 void follower_end(struct local *local);

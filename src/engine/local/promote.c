@@ -59,6 +59,7 @@ static enum tidings_err become_writer(struct local *local)
         err = reheat(local, false);
     if (!err)
         atomic_store(&local->role, TIDINGS_WRITER);
+    local_end_note(local);
     return err;
 }
 

@@ -225,7 +225,10 @@ enum tidings_err writer_commit(struct local *local, struct local_view *view, uin
     struct clock_change time = clock_next(&local->clock, at, last_id, view->last_id);
     time.record_ms = at->wall_ms;
     view->last_elapsed_ms = at->elapsed_ms;
-    return commit(local, view, &time, 0);
+    enum tidings_err err = commit(local, view, &time, 0);
+    if (!err)
+        local_end_note(local);
+    return err;
 }
 
 /* Those who watch hear of it before those who asked for it. */
@@ -284,9 +287,11 @@ static enum tidings_err try_batch(struct local *local, struct tidings_call *batc
         names_begin(&txn);
     }
     err = commit(local, &view, &time, n);
-    if (!err)
-        writer_tell(local, &local->writer.news);
-    return err;
+    if (err)
+        return err;
+    writer_tell(local, &local->writer.news);
+    local_end_note(local);
+    return TIDINGS_OK;
 }
 
 /* What a try that failed has left in the answers goes. */

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "api/replica.h"
+
+#include <inttypes.h>
+
+#include "api/exchange.h"
+#include "api/metrics.h"
+
+static const char *const roles[] = {
+    [TIDINGS_WRITER] = "writer",
+    [TIDINGS_FOLLOWER] = "follower",
+    [TIDINGS_REPLACED] = "replaced",
+};
+
+/* Whether there is something to tell: others can follow it, or it follows. */
+static bool look(struct tidings *tidings, struct tidings_replica *replica)
+{
+    return !tidings_replica_status(tidings, replica) &&
+           (replica->role != TIDINGS_WRITER || replica->peer_port || replica->era);
+}
+
+static void put_followers(struct json_out *out, const struct tidings_replica *replica)
+{
+    json_out_key(out, "followers");
+    json_out_array(out);
+    for (size_t i = 0; i < replica->n_followers; i++) {
+        json_out_object(out);
+        put_word(out, "address", replica->followers[i].address);
+        put_u64(out, "position", replica->followers[i].position);
+        json_out_end(out);
+    }
+    json_out_end(out);
+}
+
+static void put_following(struct json_out *out, const struct tidings_replica *replica)
+{
+    json_out_key(out, "following");
+    if (replica->role != TIDINGS_FOLLOWER) {
+        json_out_null(out);
+        return;
+    }
+    json_out_object(out);
+    put_word(out, "address", replica->following);
+    put_bool(out, "connected", replica->connected);
+    put_u64(out, "behind", replica->end - replica->position);
+    json_out_key(out, "age_ms");
+    if (replica->age_ms < 0)
+        json_out_null(out);
+    else
+        json_out_u64(out, (uint64_t)replica->age_ms);
+    put_bool(out, "broken", replica->broken);
+    put_word(out, "trouble", replica->trouble);
+    json_out_end(out);
+}
+
+void put_replica(struct json_out *out, struct tidings *tidings)
+{
+    struct tidings_replica replica;
+    json_out_key(out, "replica");
+    if (!look(tidings, &replica)) {
+        json_out_null(out);
+        return;
+    }
+    json_out_object(out);
+    put_word(out, "role", roles[replica.role]);
+    put_u64(out, "position", replica.position);
+    put_word(out, "chain", replica.chain);
+    put_u64(out, "era", replica.era);
+    put_followers(out, &replica);
+    put_following(out, &replica);
+    json_out_end(out);
+}
+
+const char *replica_trouble(struct tidings *tidings)
+{
+    struct tidings_replica replica;
+    if (!look(tidings, &replica) || replica.role != TIDINGS_FOLLOWER)
+        return NULL;
+    if (replica.broken)
+        return "This server follows another one and cannot go on; its status says why.";
+    return replica.age_ms < 0 ? "This server follows another one and does not have all yet." : NULL;
+}
+
+void replica_metrics(struct tidings *tidings, struct buf *to)
+{
+    struct tidings_replica replica;
+    if (!look(tidings, &replica))
+        return;
+    bool follows = replica.role == TIDINGS_FOLLOWER;
+    metrics_single(to, "replica_writer", "gauge", "1: this server makes changes.",
+                   replica.role == TIDINGS_WRITER);
+    metrics_single(to, "replica_position", "gauge", "The newest batch that this server has.",
+                   replica.position);
+    metrics_single(to, "replica_era", "gauge", "How often a follower was promoted.", replica.era);
+    metrics_single(to, "replica_followers", "gauge", "Servers that follow this one.",
+                   replica.n_followers);
+    if (!follows)
+        return;
+    metrics_single(to, "replica_connected", "gauge", "1: connected to the server it follows.",
+                   replica.connected);
+    metrics_single(to, "replica_broken", "gauge", "1: it cannot go on following by itself.",
+                   replica.broken);
+    metrics_single(to, "replica_lag_records", "gauge",
+                   "Batches of the followed server that are not here yet, as far as is known.",
+                   replica.end - replica.position);
+    metrics_head(to, "replica_age_seconds", "gauge",
+                 "How long ago all of the followed server's was here; -1: never yet.");
+    buf_printf(to, "tidings_replica_age_seconds %.3f\n",
+               replica.age_ms < 0 ? -1.0 : (double)replica.age_ms / 1000);
+}
