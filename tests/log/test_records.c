@@ -264,6 +264,33 @@ static void a_read_keeps_to_its_borders(void **state)
     assert_int_equal(read_behind(FIRST_POSITION + 3, 10, 11).n, 2);
 }
 
+enum { APPENDS = 300 };
+
+static void *append_many(void *ctx)
+{
+    struct log_mysql *log = ctx;
+    for (unsigned i = 0; i < APPENDS; i++)
+        must_append(log, &end, "text");
+    return NULL;
+}
+
+/* The row and the records are of one moment: otherwise the one would contradict the others. */
+static void a_read_beside_appends_is_of_one_moment(void **state)
+{
+    (void)state;
+    struct log_mysql *log_b = open_log(NULL);
+    uint64_t after = FIRST_POSITION;
+    pthread_t thread;
+    pthread_create(&thread, NULL, append_many, log_b);
+    while (after < FIRST_POSITION + APPENDS) {
+        struct log_batch batch = read_behind(after, 10, MANY);
+        after += batch.n;
+        assert_true(after == batch.writer.position || batch.n == 10);
+    }
+    pthread_join(thread, NULL);
+    log_mysql_close(log_b);
+}
+
 static void assert_read(uint64_t after, enum log_outcome wanted)
 {
     struct log_batch batch = {.n = 99};
@@ -417,6 +444,7 @@ int test_log_records(void)
         RECORDS_TEST(an_append_that_waits_for_a_lock_fails),
         RECORDS_TEST(an_append_to_a_server_that_is_read_only_fails),
         RECORDS_TEST(a_read_keeps_to_its_borders),
+        RECORDS_TEST(a_read_beside_appends_is_of_one_moment),
         RECORDS_TEST(a_log_with_a_gap_is_corrupt),
         RECORDS_TEST(a_log_that_goes_beyond_its_end_is_corrupt),
         RECORDS_TEST(columns_that_somebody_has_changed_are_corrupt),

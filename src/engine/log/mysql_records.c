@@ -104,24 +104,22 @@ enum log_outcome log_mysql_append(struct log_mysql *log, const struct log_end *e
 
 /*
  * One statement, so that the row and the records are of one moment. Records come in the order of their key, but only an ORDER BY
- * would promise that, and costs a temporary table with all bytes in it: see note_record. `start` bounds the bytes before any
- * are looked at.
+ * would promise that, and costs a temporary table with all bytes in it: see note_record. By `start`, and that of the first of
+ * them, f, bytes are bounded before any are looked at.
  */
 static void put_question(struct buf *text, uint64_t after, size_t max_records, size_t max_bytes)
 {
     buf_printf(text,
                "SELECT " LOG_WRITER_COLUMNS ",l.position,l.fence,l.at,l.chain,"
                "IF(LENGTH(l.bytes)<=%d,l.bytes,NULL) "
-               "FROM tidings_writer w LEFT JOIN tidings_log l ON ",
+               "FROM tidings_writer w LEFT JOIN tidings_log f ON f.position=",
                LOG_BYTES_MAX);
-    log_put(text, "l.position>", after);
+    buf_u64(text, after + 1);
+    log_put(text, " LEFT JOIN tidings_log l ON l.position>", after);
     log_put(text, " AND l.position<=", after + max_records);
     log_put(text, " AND (l.position=", after + 1);
-    log_put(text, " OR l.start<(SELECT start FROM tidings_log WHERE position=", after + 1);
-    log_put(text, ")+", max_bytes);
-    log_put(text, " AND l.start+LENGTH(l.bytes)<=(SELECT start FROM tidings_log WHERE position=",
-            after + 1);
-    log_put(text, ")+", max_bytes);
+    log_put(text, " OR l.start<f.start+", max_bytes);
+    log_put(text, " AND l.start+LENGTH(l.bytes)<=f.start+", max_bytes);
     buf_literal(text, ") WHERE w.id=1");
 }
 
