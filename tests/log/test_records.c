@@ -155,7 +155,8 @@ static void an_append_to_a_log_that_is_otherwise_is_refused(void **state)
     wrong.fence = end.fence - 1;
     assert_append_refused(&wrong);
     assert_append_refused(&(struct log_end){.fence = end.fence, .position = 0});
-    wrong = make_end(end.fence, end.position + 1, 0);
+    wrong = end;
+    wrong.position++; /* with the chain of the row */
     assert_append_refused(&wrong);
     wrong = make_end(end.fence, end.position - 1, 0);
     assert_append_refused(&wrong);
