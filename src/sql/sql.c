@@ -32,6 +32,7 @@ struct sql {
     uint64_t packet_max; /* what the server takes at once */
     int64_t silent_ms;   /* so long a server may take for an answer */
     int64_t until_ms;    /* and not beyond that; 0: whenever */
+    bool sent;           /* the last statements went out whole */
     bool lost;
     char message[MYSQL_ERRMSG_SIZE];
 };
@@ -61,13 +62,22 @@ static int wait_for(struct sql *sql, int wanted, int64_t end_ms)
     return came ? came : wanted & ~MYSQL_WAIT_TIMEOUT; /* hung up, or a signal: it will see */
 }
 
-static bool query(struct sql *sql, const char *text, size_t n)
+/* False: the server cannot have all of it, and does nothing. */
+static bool send_query(struct sql *sql, const char *text, size_t n, int64_t end_ms)
 {
     int failed;
-    int64_t end_ms = end_of_wait(sql);
-    int wanted = mysql_real_query_start(&failed, sql->mysql, text, n);
+    int wanted = mysql_send_query_start(&failed, sql->mysql, text, n);
     while (wanted)
-        wanted = mysql_real_query_cont(&failed, sql->mysql, wait_for(sql, wanted, end_ms));
+        wanted = mysql_send_query_cont(&failed, sql->mysql, wait_for(sql, wanted, end_ms));
+    return !failed;
+}
+
+static bool read_answer(struct sql *sql, int64_t end_ms)
+{
+    my_bool failed;
+    int wanted = mysql_read_query_result_start(&failed, sql->mysql);
+    while (wanted)
+        wanted = mysql_read_query_result_cont(&failed, sql->mysql, wait_for(sql, wanted, end_ms));
     return !failed;
 }
 
@@ -170,6 +180,13 @@ static void free_result(struct sql *sql)
     sql->affected = 0;
 }
 
+static bool roll_back(struct sql *sql)
+{
+    static const char text[] = "ROLLBACK";
+    int64_t end_ms = end_of_wait(sql);
+    return send_query(sql, text, sizeof text - 1, end_ms) && read_answer(sql, end_ms);
+}
+
 /* What the library has just failed with. A lock that did not come and a time that is over undo a statement alone. */
 static enum sql_outcome failed(struct sql *sql)
 {
@@ -178,7 +195,7 @@ static enum sql_outcome failed(struct sql *sql)
     enum sql_outcome outcome = outcome_of(code, mysql_error(sql->mysql));
     free_result(sql);
     bool undo = outcome == SQL_AGAIN || outcome == SQL_LOCKED || outcome == SQL_TIMEOUT;
-    if (undo && !query(sql, "ROLLBACK", strlen("ROLLBACK")))
+    if (undo && !roll_back(sql))
         outcome = SQL_LOST;
     sql->lost = outcome == SQL_LOST;
     return outcome;
@@ -205,6 +222,18 @@ enum tidings_err sql_err(enum sql_outcome outcome)
 const char *sql_message(const struct sql *sql)
 {
     return sql->message;
+}
+
+bool sql_was_sent(const struct sql *sql)
+{
+    return sql->sent;
+}
+
+/* A server speaks when it is asked, and before it hangs up. */
+bool sql_is_alive(const struct sql *sql)
+{
+    struct pollfd socket = {.fd = mysql_get_socket(sql->mysql), .events = POLLIN};
+    return !sql->lost && poll(&socket, 1, 0) < 1;
 }
 
 /* ---- Statements ----------------------------------------------------------------------------- */
@@ -244,19 +273,21 @@ static enum sql_outcome take_the_rest(struct sql *sql)
 
 static enum sql_outcome send_text(struct sql *sql, const char *text, size_t n)
 {
+    sql->sent = false;
     enum sql_outcome outcome = take_the_rest(sql);
     if (outcome != SQL_DONE)
         return outcome;
     /* The server would close the connection, which says too little. A byte of the packet is the command's. */
     if (n >= sql->packet_max)
         return refused(sql, "the statements are longer than the server's max_allowed_packet");
-    if (!query(sql, text, n))
-        return failed(sql);
-    return take(sql);
+    int64_t end_ms = end_of_wait(sql);
+    sql->sent = send_query(sql, text, n, end_ms);
+    return sql->sent && read_answer(sql, end_ms) ? take(sql) : failed(sql);
 }
 
 enum sql_outcome sql_send(struct sql *sql, const struct buf *text)
 {
+    sql->sent = false;
     if (text->failed)
         return refused(sql, "the statements are too long, or there is no memory for them");
     return send_text(sql, text->data, text->len);

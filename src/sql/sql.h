@@ -64,6 +64,11 @@ uint64_t sql_affected(const struct sql *sql);
 /* What the server said of the last failure; static or the connection's. */
 const char *sql_message(const struct sql *sql);
 
+/* Whether the last statements that were to be sent went out whole. If not, the server has done none of them. */
+bool sql_was_sent(const struct sql *sql);
+/* False: the server has hung up. Only between statements, when all results are taken. */
+bool sql_is_alive(const struct sql *sql);
+
 /* The error that callers of the engine get for an outcome. */
 enum tidings_err sql_err(enum sql_outcome outcome);
 
