@@ -104,8 +104,10 @@ static enum tidings_err run_on(struct tidings *where, struct tidings_op op)
     return tidings_run(where, &op, &answer);
 }
 
-static const struct tidings_op bobs_follow = {
-    .kind = TIDINGS_OP_FOLLOW, .user_id = BOB, .u.relation.user_id = 77, .role = TIDINGS_ROLE_SERVICE};
+static const struct tidings_op bobs_follow = {.kind = TIDINGS_OP_FOLLOW,
+                                              .user_id = BOB,
+                                              .u.relation.user_id = 77,
+                                              .role = TIDINGS_ROLE_SERVICE};
 
 static int end(void **state)
 {
@@ -244,16 +246,18 @@ static void a_repair_reaches_the_follower(void **state)
     publish_many(ANN, 70);
     uint64_t post = publish(ANN, "t", "b");
     open_follower();
-    assert_int_equal(run_on(follower, (struct tidings_op){.kind = TIDINGS_OP_BADGE, .user_id = BOB}),
-                     TIDINGS_OK);
+    assert_int_equal(
+        run_on(follower, (struct tidings_op){.kind = TIDINGS_OP_BADGE, .user_id = BOB}),
+        TIDINGS_OK);
     row_delete(TABLE_AUTHOR, key_author(ANN, ROW_POSTS, 1));
     options.rebuild = true;
     open_engine();
     options.rebuild = false;
     delete_post(ANN, post);
     await_follower();
-    assert_int_equal(run_on(follower, (struct tidings_op){.kind = TIDINGS_OP_BADGE, .user_id = BOB}),
-                     TIDINGS_OK);
+    assert_int_equal(
+        run_on(follower, (struct tidings_op){.kind = TIDINGS_OP_BADGE, .user_id = BOB}),
+        TIDINGS_OK);
     assert_int_equal(answer.u.badge.total, 70);
     assert_same();
 }

@@ -5,17 +5,20 @@
  *
  *   model_test [--seed N] [--ops N] [--users N] [--dir DIR] [--keep] [--shrink-seconds N]
  *              [--moments N] [--facts N] [--moves N] [--followers N]
+ *              [--servers N]
  *
  * The seed decides everything, the engine's settings included. DIR is where data directories are
  * made (a new one under $TMPDIR, /dev/shm or /tmp if not given); --keep leaves the first run's
  * there. With --moments, directories restored to so many random moments of the run are compared as well. With --facts, the
  * world is exported and imported so many times. With --moves, it moves to a cluster while it goes on, in so many rounds, and
- * ends there.
+ * ends there. With --followers, a follower beside it answers all questions, and takes over; with --servers, several servers share
+ * a log in MySQL.
  */
 #include "facts.h"
 #include "followers.h"
 #include "moments.h"
 #include "moves.h"
+#include "servers.h"
 #include "support/engine.h"
 
 #include <errno.h>
@@ -34,6 +37,7 @@ struct arguments {
     size_t facts;
     size_t moves;
     size_t followers;
+    size_t servers;
     unsigned shrink_seconds;
     bool keep;
     char dir[4096];
@@ -44,7 +48,7 @@ static int usage(void)
 {
     fprintf(stderr, "usage: model_test [--seed N] [--ops N] [--users N] [--dir DIR] [--keep]\n"
                     "                  [--shrink-seconds N] [--moments N] [--facts N] [--moves N]\n"
-                    "                  [--followers N]\n");
+                    "                  [--followers N] [--servers N]\n");
     return 2;
 }
 
@@ -89,6 +93,10 @@ static bool parse_option(struct arguments *arguments, const char *name, const ch
         if (!parse_number(value, 1, 1000, &number))
             return false;
         arguments->followers = (size_t)number;
+    } else if (strcmp(name, "--servers") == 0) {
+        if (!parse_number(value, 1, 8, &number))
+            return false;
+        arguments->servers = (size_t)number;
     } else if (strcmp(name, "--shrink-seconds") == 0) {
         if (!parse_number(value, 0, 86400, &number))
             return false;
@@ -174,6 +182,8 @@ static void print_command(const char *program, const struct arguments *arguments
         printf(" --moves %zu", arguments->moves);
     if (arguments->followers > 0)
         printf(" --followers %zu", arguments->followers);
+    if (arguments->servers > 0)
+        printf(" --servers %zu", arguments->servers);
     printf("\n");
 }
 
@@ -203,6 +213,8 @@ int main(int argc, char **argv)
         moves_hold(&replay, arguments.users, arguments.ops, arguments.moves);
     else if (arguments.followers > 0)
         followers_hold(&replay, arguments.users, arguments.ops, arguments.followers);
+    else if (arguments.servers > 0)
+        servers_hold(&replay, arguments.users, arguments.ops, arguments.servers);
     else
         replay_new(&replay, arguments.users, arguments.ops);
     print_summary(&arguments, &replay.recording->outcome);
@@ -210,7 +222,7 @@ int main(int argc, char **argv)
     if (failed) {
         print_failure(replay.recording);
         if (arguments.shrink_seconds > 0 && arguments.moments == 0 && arguments.facts == 0 &&
-            arguments.moves == 0 && arguments.followers == 0)
+            arguments.moves == 0 && arguments.followers == 0 && arguments.servers == 0)
             shrink(&replay, arguments.shrink_seconds);
         printf("to run it again: ");
         print_command(argv[0], &arguments);

@@ -95,7 +95,7 @@ static bool run_reopen(struct run *run, const struct tidings_settings *rules)
     tidings_close(run->engine);
     run->engine = NULL;
     run->outcome->reopens++;
-    if (rules != NULL) {
+    if (rules != NULL && !run->keeps_rules) {
         /* What is ordered otherwise cannot go on where it stood. */
         memset(run->places, 0, sizeof run->places);
         run->options.settings = *rules;

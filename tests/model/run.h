@@ -89,6 +89,7 @@ struct run {
     uint64_t *ids;             /* that the step under way marks */
     uint64_t reported; /* what the position in the step under way covers: see struct model_call */
 
+    bool keeps_rules; /* whatever a step says: it is opened again with the same settings */
     /* Which engine is asked, NULL if that failed; may be NULL: `engine`. */
     struct tidings *(*choose)(struct run *run, const struct tidings_op *op);
     void *choose_ctx;

@@ -29,10 +29,12 @@ static bool needs_no_writer(struct local *local, const struct tidings_op *op)
 static void local_submit(struct engine *engine, struct tidings_call *call)
 {
     struct local *local = (struct local *)engine;
-    if (needs_no_writer(local, call->op))
-        call->done(call);
-    else
+    if (!needs_no_writer(local, call->op))
         writer_submit(local, call);
+    else if (local->replica && (local->exact || call->op->exact))
+        replica_submit_read(local, call);
+    else
+        call->done(call);
 }
 
 enum tidings_err local_finish(struct engine *engine, struct tidings_call *call)
@@ -45,7 +47,9 @@ enum tidings_err local_finish(struct engine *engine, struct tidings_call *call)
         return err;
     err = op_answer(&snapshot->view.view, &reply);
     snapshot_return(local, snapshot);
-    if (atomic_load(&local->role) == TIDINGS_FOLLOWER)
+    if (local->replica)
+        call->answer->age_ms = replica_age(local);
+    else if (atomic_load(&local->role) == TIDINGS_FOLLOWER)
         call->answer->age_ms = follower_age(local);
     return err;
 }
@@ -80,7 +84,9 @@ static enum tidings_err local_replica_status(struct engine *engine, struct tidin
     status->era = end.era;
     put_chain(&end.chain, status->chain);
     peers_status(local, status);
-    if (status->role == TIDINGS_FOLLOWER)
+    if (local->replica)
+        replica_status(local, status);
+    else if (status->role == TIDINGS_FOLLOWER)
         follower_status(local, status);
     return TIDINGS_OK;
 }
@@ -127,6 +133,7 @@ static enum tidings_err local_backup(struct engine *engine, struct tidings_backu
 
 static void release(struct local *local)
 {
+    replica_release(local);
     follower_release(local);
     tail_free(local->tail);
     wire_context_free(local->wire_context);
@@ -147,6 +154,7 @@ static void local_close(struct engine *engine)
     struct local *local = (struct local *)engine;
     peers_stop(local);
     follower_stop(local);
+    replica_stop(local);
     writer_stop(local);
     release(local);
 }
@@ -215,14 +223,15 @@ static enum tidings_err check_era(struct local *local, const struct tidings_opti
 /* Whoever writes does so by its own rules and limits; whoever does not, by those of the log. */
 static enum tidings_err keep_rules(struct local *local, const struct tidings_options *options)
 {
-    bool as_stored = options->as_stored || local->store->read_only || options->follow;
-    enum tidings_err err = options->follow ? TIDINGS_OK : names_make(local);
+    bool follows = atomic_load(&local->role) == TIDINGS_FOLLOWER;
+    bool as_stored = options->as_stored || local->store->read_only || follows;
+    enum tidings_err err = follows ? TIDINGS_OK : names_make(local);
     struct tidings_settings given = local->settings;
     if (!err)
         err = limits_open(local, as_stored);
     if (!err)
         err = reheat(local, as_stored);
-    if (err || !options->follow)
+    if (err || !follows)
         return err;
     struct tidings_settings in_force = local->settings;
     local->settings = given; /* for when it is promoted */
@@ -236,6 +245,7 @@ static enum tidings_err start(struct local *local, const struct tidings_options 
         .dir = options->dir,
         .settings = &local->settings,
         .each_second = options->durability == TIDINGS_DURABLE_SECOND,
+        .elsewhere = options->mysql != NULL,
         .remake = options->remake,
         .notice = options->fault,
         .notice_ctx = options->fault_ctx,
@@ -252,6 +262,8 @@ static enum tidings_err start(struct local *local, const struct tidings_options 
     if (!local->heads || !local->recent || (options->peer_listen && !local->tail))
         return TIDINGS_NO_MEMORY;
     enum tidings_err err = open_key(local, options, message);
+    if (!err && options->mysql)
+        err = replica_open(local, options, message);
     if (!err && options->follow)
         err = join_directory(options, local->wire_context, message);
     if (!err)
@@ -265,6 +277,8 @@ static enum tidings_err start(struct local *local, const struct tidings_options 
             "an import into it was interrupted: `tidings import` with the same input goes on";
         err = TIDINGS_INVALID;
     }
+    if (!err && options->mysql)
+        err = replica_begin(local, message);
     if (!err)
         err = check_era(local, options, message);
     if (!err)
@@ -285,6 +299,8 @@ static enum tidings_err start_replica(struct local *local, const struct tidings_
         peers_address(local, options->peer_listen, follower->own_address);
     if (!err && options->follow)
         err = follower_start(local, options->follow, local->wire_context);
+    if (!err && options->mysql)
+        err = replica_start(local);
     return err;
 }
 
@@ -306,7 +322,8 @@ enum tidings_err engine_local_open(const struct tidings_options *options, struct
     pthread_mutex_init(&local->promotion, NULL);
     pthread_mutex_init(&local->end_mutex, NULL);
     follower_init(local);
-    if (options->follow)
+    local->exact = options->exact;
+    if (options->follow || options->mysql)
         atomic_store(&local->role, TIDINGS_FOLLOWER);
     enum tidings_err err = start(local, options, message);
     if (!err) {

@@ -25,6 +25,7 @@
 
 #include "engine/engine.h"
 #include "engine/local/peers.h"
+#include "engine/local/replica.h"
 #include "engine/local/rows/rows.h"
 #include "engine/local/storage/store.h"
 #include "engine/local/tail.h"
@@ -116,6 +117,8 @@ struct local {
     struct tail *tail; /* NULL: nobody can follow */
     struct peers *peers;
     struct follower follower;
+    struct replica *replica; /* NULL: the own log decides */
+    bool exact;              /* reads are, whatever they say */
 };
 
 static inline const struct tidings_settings *local_in_force(struct local *local)
@@ -244,6 +247,9 @@ bool clock_row_decode(struct bytes value, struct clock_row *row);
 
 /* The era that the log is in: 0 at first. */
 uint64_t era_load(struct kv_txn *txn);
+
+/* In the writer's turn: becomes the writer, by its own rules and limits; with a new era, if so. */
+enum tidings_err promote_in_turn(struct local *local, bool new_era);
 
 /* ---- apply.c -------------------------------------------------------------------------------- */
 

@@ -43,20 +43,22 @@ static enum tidings_err begin_era(struct local *local)
     return redo_sync(local->store->redo, true);
 }
 
-/* From here on it writes, by its own rules and limits. */
-static enum tidings_err become_writer(struct local *local)
+enum tidings_err promote_in_turn(struct local *local, bool new_era)
 {
     enum tidings_err err = load_committed(local);
-    if (!err)
+    if (!err && new_era)
         err = begin_era(local);
     if (err)
         return err;
-    atomic_store(&local->in_force, &local->settings);
-    err = limits_open(local, false);
-    if (!err)
-        err = names_make(local);
-    if (!err)
-        err = reheat(local, false);
+    /* Where several servers take turns, rules and limits stay as they are in the log: each turn would change them otherwise. */
+    if (!local->replica || !atomic_load(&local->committed)) {
+        atomic_store(&local->in_force, &local->settings);
+        err = limits_open(local, false);
+        if (!err)
+            err = names_make(local);
+        if (!err)
+            err = reheat(local, false);
+    }
     if (!err)
         atomic_store(&local->role, TIDINGS_WRITER);
     local_end_note(local);
@@ -73,7 +75,7 @@ enum tidings_err follower_promote(struct local *local, struct peer_end *end, con
     } else {
         follower_end(local);
         pthread_mutex_lock(&local->writer.turn);
-        err = become_writer(local);
+        err = promote_in_turn(local, true);
         pthread_mutex_unlock(&local->writer.turn);
         if (err)
             *message = tidings_err_text(err);

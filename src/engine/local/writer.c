@@ -188,7 +188,7 @@ static struct local_view begin_view(struct local *local, struct kv_txn *txn, str
         .last_id = newest.id,
         .last_elapsed_ms = newest.elapsed_ms,
         .at = now,
-        .followed = local->tail != NULL,
+        .followed = local->tail || local->replica,
     };
 }
 
@@ -228,6 +228,8 @@ enum tidings_err writer_commit(struct local *local, struct local_view *view, uin
     enum tidings_err err = commit(local, view, &time, 0);
     if (!err)
         local_end_note(local);
+    if (local->replica)
+        replica_batch_done(local);
     return err;
 }
 
@@ -368,6 +370,8 @@ static void run_batch(struct local *local, struct tidings_call *batch, size_t n)
     } while (again && batch);
     pthread_mutex_unlock(&local->writer.turn);
     complete(batch, err);
+    if (local->replica)
+        replica_batch_done(local);
 }
 
 /* With nothing else to do, at once: nobody waits, and the log says itself if it fails. In turn: a repair appends to the

@@ -173,6 +173,13 @@ static void remove_old(struct store *store)
 
 /* ---- Making a base image -------------------------------------------------------------------- */
 
+/* No image may hold what could be taken back. */
+static uint64_t decided(const struct store *store)
+{
+    uint64_t synced = redo_synced(store->redo), sure = redo_sure(store->redo);
+    return synced < sure ? synced : sure;
+}
+
 static bool make_base(struct store *store)
 {
     char path[PATH_BYTES], name[BASE_NAME_BYTES], final[PATH_BYTES];
@@ -185,7 +192,7 @@ static bool make_base(struct store *store)
         .id = store->id,
         .path = path,
         .map_bytes = (size_t)store->settings.map_mb << 20,
-        .number = redo_synced(store->redo),
+        .number = decided(store),
         .for_good = true,
         .cancel = &store->stopping,
     };

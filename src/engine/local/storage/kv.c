@@ -61,6 +61,7 @@ struct kv {
         bytes;          /* of the file, for whoever asks: LMDB would look into the map to know */
     struct buf changes; /* of the transaction, for the log */
     struct redo_record record;
+    const struct kv_decider *decider;
 };
 
 static enum tidings_err translate(int rc)
@@ -326,6 +327,11 @@ void kv_log(struct kv *kv, struct redo *redo, const uint8_t id[CHAIN_BYTES])
     kv->is_chained = true;
 }
 
+void kv_decide_by(struct kv *kv, const struct kv_decider *decider)
+{
+    kv->decider = decider;
+}
+
 uint64_t kv_applied(const struct kv *kv)
 {
     return kv->applied;
@@ -458,6 +464,8 @@ static enum tidings_err commit_image(struct kv_txn *txn)
         redo_give_up(kv->options.redo);
     if (rc)
         return kv->options.redo ? TIDINGS_UNCERTAIN : translate(rc);
+    if (kv->options.redo)
+        redo_set_sure(kv->options.redo, txn->applied);
     kv->applied = txn->applied;
     kv->chain = txn->chain;
     kv->is_chained = txn->is_chained;
@@ -473,7 +481,7 @@ static enum tidings_err make_record(struct kv_txn *txn, struct redo_record *reco
         return TIDINGS_NO_MEMORY;
     *record = (struct redo_record){
         .number = kv->applied + 1,
-        .sure = kv->applied + 1,
+        .sure = kv->decider ? kv->applied : kv->applied + 1,
         .time_ms = txn->time_ms,
         .is_chained = true,
         .changes = {(const uint8_t *)kv->changes.data, kv->changes.len},
@@ -493,14 +501,35 @@ static enum tidings_err append_records(struct redo *redo, const struct redo_reco
     return err;
 }
 
+/* Into the own log, and to whoever decides, at the same time. */
+static enum tidings_err append_decided(struct kv *kv, const struct redo_record *record)
+{
+    const struct kv_decider *decider = kv->decider;
+    if (!decider)
+        return append_records(kv->options.redo, record, 1);
+    decider->begin(decider->ctx, record, &kv->chain);
+    enum tidings_err err = append_records(kv->options.redo, record, 1);
+    enum tidings_err decided = decider->end(decider->ctx);
+    if (decided && !err)
+        redo_take_back(kv->options.redo);
+    if (err && !decided)
+        return TIDINGS_UNCERTAIN; /* it has happened, and will come back as a record of the log */
+    return decided ? decided : err;
+}
+
+static enum tidings_err commit_applied(struct kv_txn *txn, const struct redo_record *last)
+{
+    txn->applied = last->number;
+    txn->chain = last->chain;
+    txn->is_chained = true;
+    put_applied(txn);
+    return txn->err;
+}
+
 enum tidings_err kv_commit_records(struct kv_txn *txn, const struct redo_record *records, size_t n)
 {
     assert(n && records[0].number == txn->kv->applied + 1);
-    txn->applied = records[n - 1].number;
-    txn->chain = records[n - 1].chain;
-    txn->is_chained = true;
-    put_applied(txn);
-    enum tidings_err err = txn->err;
+    enum tidings_err err = commit_applied(txn, &records[n - 1]);
     if (!err)
         err = append_records(txn->kv->options.redo, records, n);
     if (!err)
@@ -527,9 +556,14 @@ enum tidings_err kv_commit(struct kv_txn *txn)
         return err;
     }
     enum tidings_err err = make_record(txn, &kv->record);
-    if (err)
-        kv_fail(txn, err);
-    return kv_commit_records(txn, &kv->record, 1);
+    if (!err)
+        err = commit_applied(txn, &kv->record);
+    if (!err)
+        err = append_decided(kv, &kv->record);
+    if (!err)
+        return commit_image(txn);
+    kv_abort(txn);
+    return err;
 }
 
 void kv_abort(struct kv_txn *txn)

@@ -121,6 +121,19 @@ bool kv_pack(struct kv *kv, const char *path);
 /* From now on commits are logged. Where there is no chain yet, it begins with the id. */
 void kv_log(struct kv *kv, struct redo *redo, const uint8_t id[CHAIN_BYTES]);
 
+/*
+ * Who decides about a record, where that is not the own log: `begin` hands it over, and the own log is written beside it; `end`
+ * waits for what becomes of it. OK: it has happened. Anything else: the own log takes it back.
+ */
+struct kv_decider {
+    void (*begin)(void *ctx, const struct redo_record *record, const struct chain *before);
+    enum tidings_err (*end)(void *ctx);
+    void *ctx;
+};
+
+/* NULL: the own log decides. The decider must stay where it is. */
+void kv_decide_by(struct kv *kv, const struct kv_decider *decider);
+
 /* The number of the newest batch in the file: the log's record; and the chain there. */
 uint64_t kv_applied(const struct kv *kv);
 struct chain kv_chain(const struct kv *kv);

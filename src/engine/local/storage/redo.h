@@ -130,6 +130,9 @@ enum tidings_err redo_close(struct redo *redo);
  */
 enum tidings_err redo_append(struct redo *redo, const struct redo_record *record);
 
+/* Takes the newest record back, which must have been appended last. If that fails nothing can be appended any more. */
+void redo_take_back(struct redo *redo);
+
 /* From now on nothing can be appended. */
 void redo_give_up(struct redo *redo);
 
@@ -138,6 +141,10 @@ enum tidings_err redo_sync(struct redo *redo, bool now);
 
 /* The newest record. */
 uint64_t redo_newest(const struct redo *redo);
+
+/* The newest record that is decided: what is behind it may be taken back. At first all are. Thread-safe to ask. */
+void redo_set_sure(struct redo *redo, uint64_t number);
+uint64_t redo_sure(const struct redo *redo);
 
 /* Thread-safe: the newest durable record; bytes appended since opening; whether it has failed for good. */
 uint64_t redo_synced(const struct redo *redo);

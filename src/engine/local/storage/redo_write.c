@@ -22,12 +22,14 @@ struct redo {
     int fd;            /* of the segment; -1 before the first append */
     uint32_t salt;     /* of the segment */
     uint64_t end;      /* where the next record goes */
+    uint64_t before;   /* where the newest record begins */
     uint64_t prepared; /* zeros up to here */
     uint64_t number;   /* of the newest record */
     int64_t synced_ms; /* when the last sync was */
     uint8_t *record;   /* the record under way */
     size_t room;
     _Atomic uint64_t synced;
+    _Atomic uint64_t sure;
     _Atomic uint64_t bytes;
     _Atomic bool failed;
 };
@@ -50,6 +52,7 @@ enum tidings_err redo_open(const struct redo_options *options, uint64_t number, 
     redo->fd = -1;
     redo->number = number;
     atomic_init(&redo->synced, number);
+    atomic_init(&redo->sure, number);
     *out = redo;
     return TIDINGS_OK;
 }
@@ -62,6 +65,16 @@ uint64_t redo_newest(const struct redo *redo)
 uint64_t redo_synced(const struct redo *redo)
 {
     return atomic_load(&redo->synced);
+}
+
+void redo_set_sure(struct redo *redo, uint64_t number)
+{
+    atomic_store(&redo->sure, number);
+}
+
+uint64_t redo_sure(const struct redo *redo)
+{
+    return atomic_load(&redo->sure);
 }
 
 uint64_t redo_bytes(const struct redo *redo)
@@ -226,9 +239,19 @@ enum tidings_err redo_append(struct redo *redo, const struct redo_record *given)
     if (err)
         return take_back(redo, err);
     redo->number++;
+    redo->before = redo->end;
     redo->end += n;
     atomic_fetch_add(&redo->bytes, n);
     return redo->options.each_second ? TIDINGS_OK : sync_segment(redo);
+}
+
+void redo_take_back(struct redo *redo)
+{
+    redo->end = redo->before;
+    redo->number--;
+    if (redo_synced(redo) > redo->number)
+        atomic_store(&redo->synced, redo->number);
+    take_back(redo, TIDINGS_OK);
 }
 
 /* ---- Ending --------------------------------------------------------------------------------- */

@@ -142,7 +142,7 @@ static struct image_job job_of(const struct store_options *options, struct store
         .id = store->id,
         .path = path,
         .map_bytes = (size_t)store->settings.map_mb << 20,
-        .number = UINT64_MAX,
+        .number = store->until,
         .reaches = reaches,
         .progress = options->progress,
     };
@@ -196,6 +196,8 @@ static enum tidings_err catch_up(const struct store_options *options, struct sto
                                  uint64_t reaches, struct redo_end *end, const char **message)
 {
     uint64_t before = kv_applied(store->kv);
+    if (store->until < before) /* what was visible is sure */
+        store->until = before;
     struct image_job job = job_of(options, store, NULL, before > reaches ? before : reaches);
     enum tidings_err err = image_replay(store->kv, &job);
     *end = job.end;
@@ -300,8 +302,9 @@ static enum tidings_err open_log(const struct store_options *options, struct sto
         .each_second = options->each_second,
     };
     /* Of what the last process wrote and nobody synced, only the pages in memory are known. */
-    enum tidings_err err =
-        was_clean || store->read_only ? TIDINGS_OK : redo_rewrite(store->log_dir, end);
+    enum tidings_err err = (was_clean && store->until == UINT64_MAX) || store->read_only
+                               ? TIDINGS_OK
+                               : redo_rewrite(store->log_dir, end);
     store->read_only = store->read_only || err == TIDINGS_NO_SPACE;
     if (err && !store->read_only)
         return fail_with(err, message, "the end of the log cannot be written anew");
@@ -313,6 +316,39 @@ static enum tidings_err open_log(const struct store_options *options, struct sto
         tell(options, "there is no room on the disk: nothing is written until the next start");
     }
     return err;
+}
+
+struct sureness {
+    uint64_t sure, last;
+};
+
+static bool note_sure(void *ctx, const struct redo_record *record)
+{
+    struct sureness *sureness = ctx;
+    uint64_t sure = record->is_chained ? record->sure : record->number;
+    if (sure > sureness->sure)
+        sureness->sure = sure;
+    sureness->last = record->number;
+    return true;
+}
+
+/* How far the log is sure, as its last segments say. Damage is met again by whoever replays. */
+static void find_sure(struct store *store)
+{
+    struct sureness sureness = {0};
+    uint64_t *firsts;
+    size_t n;
+    if (redo_segments(store->log_dir, &firsts, &n))
+        return;
+    struct redo_scan scan = {.dir = store->log_dir,
+                             .id = store->id,
+                             .after = n ? firsts[n > 1 ? n - 2 : 0] - 1 : 0,
+                             .visit = note_sure,
+                             .ctx = &sureness};
+    redo_scan(&scan);
+    free(firsts);
+    if (sureness.sure < sureness.last)
+        store->until = sureness.sure;
 }
 
 /* Before anything in it is changed. */
@@ -342,6 +378,9 @@ static enum tidings_err open_parts(const struct store_options *options, struct s
     memcpy(store->id, state.id, sizeof store->id);
     if (dir_make(store->log_dir) || dir_make(store->base_dir))
         return fail_with(file_error(), message, "the data directory cannot be filled");
+    store->until = UINT64_MAX;
+    if (options->elsewhere)
+        find_sure(store);
     err = use_image(options, store, &state, data, &end, message);
     if (!err)
         err = open_log(options, store, &end, state.is_clean, message);

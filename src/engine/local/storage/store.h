@@ -28,7 +28,8 @@ struct store_options {
     const char *dir;
     const struct tidings_settings *settings;
     bool each_second;
-    bool remake;                                 /* data.mdb is made anew, whatever it looks like */
+    bool elsewhere; /* what the log holds is decided elsewhere: its unsure end is dropped */
+    bool remake;    /* data.mdb is made anew, whatever it looks like */
     void (*notice)(void *ctx, const char *text); /* what it found and went on; may be NULL */
     void *notice_ctx;
     struct tidings_progress progress;
@@ -49,6 +50,7 @@ struct store {
     int lock_fd;
     struct kv *kv;
     struct redo *redo;
+    uint64_t until; /* records behind it are not sure, and dropped; UINT64_MAX: all are */
     bool read_only; /* it was opened on a full disk, and nothing is written until the next time */
     uint64_t log_before; /* bytes of log behind the newest base image when it was opened */
 

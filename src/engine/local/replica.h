@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A directory whose log is decided in MySQL (engine/log): one server at a time is the writer, by a lease; the others follow.
+ * The numbers in replica.c are those of the rules in docs/decisions/0037-replicas.md.
+ */
+#ifndef LOCAL_REPLICA_H
+#define LOCAL_REPLICA_H
+
+#include "tidings.h"
+
+struct local;
+struct replica;
+
+/* Connects, makes the tables if there are none, and refuses a database of another community, or one that is not fit: *message
+ * says what to do. `dir` has no data yet, or those of this community. */
+enum tidings_err replica_open(struct local *local, const struct tidings_options *options,
+                              const char **message);
+
+/* The directory's history begins the log, if there is none; INVALID if there is that of another community. */
+enum tidings_err replica_begin(struct local *local, const char **message);
+
+/* The directory is open: begins to follow, and takes over when nobody writes. */
+enum tidings_err replica_start(struct local *local);
+
+/* Hands over, if it writes: another may take over at once. Before the writer ends. */
+void replica_stop(struct local *local);
+void replica_release(struct local *local);
+
+/* Calls done when what the answer is made of includes all that was acknowledged anywhere before. */
+void replica_submit_read(struct local *local, struct tidings_call *call);
+
+/* After a batch: reads that waited for it go on. */
+void replica_batch_done(struct local *local);
+
+/* How old answers are, at most, in ms; 0 on the writer. */
+int64_t replica_age(struct local *local);
+void replica_status(struct local *local, struct tidings_replica *status);
+
+#endif
