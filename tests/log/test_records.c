@@ -265,6 +265,19 @@ static void a_read_keeps_to_its_borders(void **state)
     assert_int_equal(read_behind(FIRST_POSITION + 3, 10, 11).n, 2);
 }
 
+/* Of an append that is under way nothing is seen. */
+static void what_is_not_committed_is_not_read(void **state)
+{
+    (void)state;
+    must_append(log_a, &end, "one");
+    assert_run(other, "BEGIN; UPDATE tidings_writer SET position=102, chain=REPEAT('x',16); INSERT "
+                      "INTO tidings_log SELECT 102,1,1,3,REPEAT('x',16),'two'");
+    struct log_batch batch = read_behind(FIRST_POSITION, 10, MANY);
+    assert_int_equal(batch.n, 1);
+    assert_int_equal(batch.writer.position, FIRST_POSITION + 1);
+    assert_run(other, "ROLLBACK");
+}
+
 enum { APPENDS = 300 };
 
 static void *append_many(void *ctx)
@@ -445,6 +458,7 @@ int test_log_records(void)
         RECORDS_TEST(an_append_that_waits_for_a_lock_fails),
         RECORDS_TEST(an_append_to_a_server_that_is_read_only_fails),
         RECORDS_TEST(a_read_keeps_to_its_borders),
+        RECORDS_TEST(what_is_not_committed_is_not_read),
         RECORDS_TEST(a_read_beside_appends_is_of_one_moment),
         RECORDS_TEST(a_log_with_a_gap_is_corrupt),
         RECORDS_TEST(a_log_that_goes_beyond_its_end_is_corrupt),

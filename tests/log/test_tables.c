@@ -226,7 +226,7 @@ static void sessions_do_not_depend_on_the_servers_settings(void **state)
         const char *name, *value;
     } settings[] = {
         {"autocommit", "0"},
-        {"completion_type", "'RELEASE'"},
+        {"completion_type", "'CHAIN'"},
         {"sql_mode", "'ANSI,NO_BACKSLASH_ESCAPES'"},
         {"tx_read_only", "1"},
         {"tx_isolation", "'SERIALIZABLE'"},
@@ -248,6 +248,9 @@ static void sessions_do_not_depend_on_the_servers_settings(void **state)
         struct log_end end = make_end(become_writer(log, 1), look(log).position, 0);
         must_append(log, &end, "text");
         must_append(log, &end, "text");
+        assert_outcome(log, log_mysql_renew(log, end.fence), LOG_DONE);
+        assert_run(other, "SET innodb_lock_wait_timeout=1"); /* nothing is locked */
+        end_lease();
         log_mysql_close(log);
     }
     assert_int_equal(look(log_a).position, FIRST_POSITION + 2 * COUNT_OF(settings));

@@ -205,6 +205,9 @@ static void a_fence_counts_on_no_other_server_of_mysql(void **state)
     assert_outcome(log_a, log_mysql_take(log_a, &seen, &itself, &fence), LOG_REFUSED);
     before.asked++; /* it was seen elsewhere */
     assert_outcome(log_a, log_mysql_take(log_a, &before, &first, &fence), LOG_REFUSED);
+    before = seen;
+    before.server--; /* the fence was taken elsewhere */
+    assert_outcome(log_a, log_mysql_take(log_a, &before, &first, &fence), LOG_REFUSED);
     assert_outcome(log_a, log_mysql_take(log_a, &seen, &first, &fence), LOG_DONE);
     seen = look(log_a);
     assert_int_equal(seen.server, seen.asked);
