@@ -182,6 +182,8 @@ struct tidings_options {
     const char *follow;
     bool take_back; /* local: open the directory though another was promoted in its place */
     /*
+     * local: the log of the directory is decided there, and shared by any number of servers, each with a directory of its own; one
+     * of them makes changes at a time. An empty directory becomes one of theirs; the first one's history begins the log.
      * cluster: where the database is, mysql://user@host:3306/database. Behind it may stand ?tls=verify, with &ca=FILE if not
      * the system's certificates are to be trusted; or, for a socket of localhost, ?socket=/path. Special characters are
      * percent-encoded. tidings_cluster_init makes what has to be there.
@@ -196,7 +198,8 @@ struct tidings_options {
     const char *redis_user, *redis_password; /* NULL: none */
     bool redis_tls;                          /* verified: by the system's certificates, or ... */
     const char *redis_ca;                    /* ... those of this file */
-    bool exact; /* cluster: all answers are from the database, as if every operation said so */
+    bool
+        exact; /* with mysql: all answers include what was acknowledged before, as if every operation said so */
     /*
      * cluster: brokers of Kafka, host:port with commas, which are told of every event that is kept: docs/EVENTS.md. NULL: nobody
      * is told. With SASL ("plain", "scram-sha-256" or "scram-sha-512") also user and password. The CA certificates are a PEM
@@ -1167,7 +1170,7 @@ TIDINGS_API void tidings_close(struct tidings *engine);
 
 /*
  * Bytes that were made at random once, when the tables were, and are the same for all who have the same database open: for
- * what one server gives out and another must understand. UNSUPPORTED on the local engine: whoever owns the directory can
+ * what one server gives out and another must understand. UNSUPPORTED on a directory without mysql: whoever owns the directory can
  * keep such bytes in a file. Thread-safe.
  */
 enum { TIDINGS_SECRET_BYTES = 32 };

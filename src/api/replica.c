@@ -16,7 +16,8 @@ static const char *const roles[] = {
 static bool look(struct tidings *tidings, struct tidings_replica *replica)
 {
     return !tidings_replica_status(tidings, replica) &&
-           (replica->role != TIDINGS_WRITER || replica->peer_port || replica->era);
+           (replica->role != TIDINGS_WRITER || replica->peer_port || replica->era ||
+            replica->following[0]);
 }
 
 static void put_followers(struct json_out *out, const struct tidings_replica *replica)

@@ -152,9 +152,9 @@ static bool in_cluster(const struct server *server)
  */
 static bool load_seal_secret(struct server *server)
 {
-    if (!in_cluster(server))
-        return load_seal_file(server);
     enum tidings_err err = tidings_secret(server->tidings, server->seal_secret);
+    if (err == TIDINGS_UNSUPPORTED)
+        return load_seal_file(server);
     if (err)
         log_message(LOG_ERROR, "the secret of cursors: %s", tidings_err_text(err));
     return !err;
@@ -216,6 +216,10 @@ static int open_engine(struct server *server)
     const char *message;
     tidings_options_init(&options);
     where_put(&server->config.where, &server->password, &options);
+    if (!in_cluster(server)) { /* a replica, whose log is there */
+        options.mysql = server->config.where.mysql;
+        options.mysql_password = server->password.given ? server->password.text : NULL;
+    }
     put_redis(server, &options);
     put_kafka(server, &options);
     options.follow = server->config.follow;

@@ -122,6 +122,12 @@ enum tidings_err tidings_promote(const char *address, const char *key_file,
     return err;
 }
 
+static enum tidings_err local_secret(struct engine *engine, uint8_t secret[TIDINGS_SECRET_BYTES])
+{
+    struct local *local = (struct local *)engine;
+    return local->replica ? replica_secret(local, secret) : TIDINGS_UNSUPPORTED;
+}
+
 static enum tidings_err local_backup(struct engine *engine, struct tidings_backup *backup,
                                      const char **message)
 {
@@ -176,6 +182,7 @@ static const struct engine_vtable local_vtable = {
     .import_look = local_import_look,
     .import_piece = local_import_piece,
     .import_end = local_import_end,
+    .secret = local_secret,
     .replica_status = local_replica_status,
     .close = local_close,
 };

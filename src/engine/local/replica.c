@@ -15,12 +15,12 @@
 #include "engine/log/mysql_log.h"
 
 enum {
-    POLL_MS = 10,            /* how often a follower asks for records */
-    AWAY_MS = 200,           /* and while MySQL is away */
-    RENEW_MS = 800,          /* how often the lease is renewed */
-    SEEN_MS = 1000,          /* how often the replica says that it is there */
-    READ_BYTES = 16 << 20,   /* of records in one question */
-    LAST_WORDS_MS = 1000,    /* for giving back the lease when it ends */
+    POLL_MS = 10,          /* how often a follower asks for records */
+    AWAY_MS = 200,         /* and while MySQL is away */
+    RENEW_MS = 800,        /* how often the lease is renewed */
+    SEEN_MS = 1000,        /* how often the replica says that it is there */
+    READ_BYTES = 16 << 20, /* of records in one question */
+    LAST_WORDS_MS = 1000,  /* for giving back the lease when it ends */
 };
 
 enum append_state { APPEND_NONE, APPEND_WANTED, APPEND_DONE };
@@ -30,14 +30,15 @@ struct replica {
     uint64_t id;
     char address[PEER_ADDRESS_BYTES];
     struct log_mysql *asking, *appending; /* one thread's each */
+    uint8_t seal_secret[TIDINGS_SECRET_BYTES];
     struct kv_decider decider;
     pthread_t follower, appender;
     bool started;
 
     _Atomic bool stopping;
-    _Atomic uint64_t fence;      /* 0: it is not the writer */
-    _Atomic int64_t lease_ms;    /* until when it is, by the monotonic clock (rule 6) */
-    _Atomic int64_t current_ms;  /* when it was last known to have all; 0: never */
+    _Atomic uint64_t fence;     /* 0: it is not the writer */
+    _Atomic int64_t lease_ms;   /* until when it is, by the monotonic clock (rule 6) */
+    _Atomic int64_t current_ms; /* when it was last known to have all; 0: never */
     _Atomic bool append_underway;
     _Atomic bool away; /* the last question was not answered: reads do not wait for the next */
 
@@ -70,7 +71,8 @@ static void say(struct replica *replica, const char *text, bool for_good)
 int64_t replica_age(struct local *local)
 {
     struct replica *replica = local->replica;
-    if (atomic_load(&local->role) == TIDINGS_WRITER && wait_now_ms() < atomic_load(&replica->lease_ms))
+    if (atomic_load(&local->role) == TIDINGS_WRITER &&
+        wait_now_ms() < atomic_load(&replica->lease_ms))
         return 0;
     int64_t current_ms = atomic_load(&replica->current_ms);
     int64_t age_ms = wait_now_ms() - current_ms;
@@ -114,7 +116,8 @@ static enum tidings_err append(struct replica *replica, const struct redo_record
         say(replica, log_mysql_message(replica->appending), false);
         return TIDINGS_UNREACHABLE;
     }
-    atomic_store(&replica->fence, 0); /* rule 4: whatever became of it, it is not the writer any more */
+    atomic_store(&replica->fence,
+                 0); /* rule 4: whatever became of it, it is not the writer any more */
     return outcome == LOG_REFUSED ? TIDINGS_UNREACHABLE : TIDINGS_UNCERTAIN;
 }
 
@@ -466,6 +469,26 @@ enum tidings_err replica_open(struct local *local, const struct tidings_options 
                                : refuse(replica, outcome, message);
 }
 
+/* Not the secret itself, which opens connections between servers. */
+enum tidings_err replica_secret(struct local *local, uint8_t secret[TIDINGS_SECRET_BYTES])
+{
+    memcpy(secret, local->replica->seal_secret, TIDINGS_SECRET_BYTES);
+    return TIDINGS_OK;
+}
+
+static enum tidings_err read_secret(struct replica *replica, const char **message)
+{
+    static const char purpose[] = "tidings seal 1";
+    uint8_t bytes[sizeof purpose + LOG_SECRET_BYTES];
+    memcpy(bytes, purpose, sizeof purpose);
+    enum log_outcome outcome = log_mysql_secret(replica->asking, bytes + sizeof purpose);
+    if (outcome != LOG_DONE)
+        return refuse(replica, outcome, message);
+    bool ok = digest_sha256((struct bytes){bytes, sizeof bytes}, replica->seal_secret);
+    explicit_bzero(bytes, sizeof bytes);
+    return ok ? TIDINGS_OK : TIDINGS_NO_MEMORY;
+}
+
 /* The directory's own history begins the log, if there is none. */
 enum tidings_err replica_begin(struct local *local, const char **message)
 {
@@ -476,7 +499,7 @@ enum tidings_err replica_begin(struct local *local, const char **message)
     memcpy(beginning.cluster, local->store->id, LOG_CLUSTER_BYTES);
     memcpy(beginning.chain, chain.bytes, LOG_CHAIN_BYTES);
     enum log_outcome outcome = log_mysql_begin(replica->asking, &beginning);
-    return outcome == LOG_DONE ? TIDINGS_OK : refuse(replica, outcome, message);
+    return outcome == LOG_DONE ? read_secret(replica, message) : refuse(replica, outcome, message);
 }
 
 enum tidings_err replica_start(struct local *local)

@@ -32,6 +32,9 @@ void replica_submit_read(struct local *local, struct tidings_call *call);
 /* After a batch: reads that waited for it go on. */
 void replica_batch_done(struct local *local);
 
+/* Bytes that all servers of the log share: see tidings_secret. */
+enum tidings_err replica_secret(struct local *local, uint8_t secret[TIDINGS_SECRET_BYTES]);
+
 /* How old answers are, at most, in ms; 0 on the writer. */
 int64_t replica_age(struct local *local);
 void replica_status(struct local *local, struct tidings_replica *status);

@@ -124,7 +124,7 @@ enum log_outcome log_fail(struct log_mysql *log, enum sql_outcome outcome, bool 
     return changes && sent ? LOG_UNKNOWN : LOG_UNREACHABLE;
 }
 
-struct buf *log_text(struct log_mysql *log)
+struct buf *log_mysql_text(struct log_mysql *log)
 {
     if (log->text.cap > TEXT_KEPT)
         buf_release(&log->text);

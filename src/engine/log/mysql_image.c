@@ -16,7 +16,7 @@ enum log_outcome log_mysql_image_begin(struct log_mysql *log, uint64_t position,
                                        const uint8_t chain[LOG_CHAIN_BYTES], uint64_t era,
                                        uint64_t *number)
 {
-    struct buf *text = log_text(log);
+    struct buf *text = log_mysql_text(log);
     bool more = false;
     log_put(text,
             "INSERT INTO tidings_image_head (position,era,chain,pieces,bytes,crc,done) VALUES (",
@@ -38,7 +38,7 @@ enum log_outcome log_mysql_image_begin(struct log_mysql *log, uint64_t position,
 enum log_outcome log_mysql_image_put(struct log_mysql *log, uint64_t number, uint32_t piece,
                                      struct bytes bytes)
 {
-    struct buf *text = log_text(log);
+    struct buf *text = log_mysql_text(log);
     if (bytes.n > LOG_BYTES_MAX)
         return log_say(log, LOG_FAILED, "the piece has more than %d bytes", LOG_BYTES_MAX);
     log_put(text, "INSERT INTO tidings_image (number,piece,bytes) SELECT number,", piece);
@@ -51,7 +51,7 @@ enum log_outcome log_mysql_image_put(struct log_mysql *log, uint64_t number, uin
 enum log_outcome log_mysql_image_end(struct log_mysql *log, uint64_t number, uint32_t pieces,
                                      uint64_t bytes, uint32_t crc)
 {
-    struct buf *text = log_text(log);
+    struct buf *text = log_mysql_text(log);
     assert(pieces);
     log_put(text, "UPDATE tidings_image_head SET done=1,pieces=", pieces);
     log_put(text, ",bytes=", bytes);
@@ -67,7 +67,7 @@ enum log_outcome log_mysql_image_end(struct log_mysql *log, uint64_t number, uin
 enum log_outcome log_mysql_image_tidy(struct log_mysql *log, bool *more)
 {
     uint64_t rows;
-    buf_literal(log_text(log),
+    buf_literal(log_mysql_text(log),
                 "SELECT o.number,(SELECT MIN(piece) FROM tidings_image i WHERE i.number=o.number) "
                 "FROM tidings_image_head o WHERE EXISTS (SELECT 1 FROM tidings_image_head h "
                 "WHERE " LOG_IMAGE_USABLE " AND " REPLACED ") ORDER BY o.number LIMIT 1");
@@ -78,7 +78,7 @@ enum log_outcome log_mysql_image_tidy(struct log_mysql *log, bool *more)
     if (is_there) {
         uint64_t number = sql_u64(log->sql, 0), piece = sql_u64(log->sql, 1);
         bool is_bare = sql_is_null(log->sql, 1);
-        struct buf *text = log_text(log);
+        struct buf *text = log_mysql_text(log);
         log_put(text,
                 is_bare ? "DELETE FROM tidings_image_head WHERE number="
                         : "DELETE FROM tidings_image WHERE number=",
@@ -95,7 +95,7 @@ enum log_outcome log_mysql_image_tidy(struct log_mysql *log, bool *more)
 enum log_outcome log_mysql_image_newest(struct log_mysql *log, struct log_image *image)
 {
     struct log_image found;
-    buf_literal(log_text(log),
+    buf_literal(log_mysql_text(log),
                 "SELECT h.number,h.position,h.chain,h.era,h.pieces,h.bytes,h.crc FROM "
                 "tidings_image_head h WHERE " LOG_IMAGE_USABLE
                 " ORDER BY h.era DESC,h.position DESC,h.number DESC LIMIT 1");
@@ -119,7 +119,7 @@ enum log_outcome log_mysql_image_newest(struct log_mysql *log, struct log_image 
 enum log_outcome log_mysql_image_get(struct log_mysql *log, uint64_t number, uint32_t piece,
                                      struct bytes *bytes)
 {
-    struct buf *text = log_text(log);
+    struct buf *text = log_mysql_text(log);
     log_put(text, "SELECT IF(LENGTH(bytes)<=", LOG_BYTES_MAX);
     log_put(text, ",bytes,NULL) FROM tidings_image WHERE number=", number);
     log_put(text, " AND piece=", piece);

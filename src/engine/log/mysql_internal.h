@@ -20,7 +20,7 @@ struct log_mysql {
 };
 
 /* Empties log->text for statements. */
-struct buf *log_text(struct log_mysql *log);
+struct buf *log_mysql_text(struct log_mysql *log);
 /* Connects if need be; false: LOG_UNREACHABLE, with a message. The call must have ended when its deadline is over. */
 bool log_connect(struct log_mysql *log);
 /* Every failure ends the connection: the server undoes what was not committed. */

@@ -74,7 +74,7 @@ static enum log_outcome fail_append(struct log_mysql *log, enum sql_outcome outc
 enum log_outcome log_mysql_append(struct log_mysql *log, const struct log_end *end, bool ready,
                                   const struct log_record *records, size_t n)
 {
-    struct buf *text = log_text(log);
+    struct buf *text = log_mysql_text(log);
     size_t behind = bytes_of(records, n);
     uint64_t rows = 0;
     bool commits = false;
@@ -176,7 +176,7 @@ static bool is_sound(const struct log_batch *batch, uint64_t after)
 
 static enum log_outcome ask_oldest(struct log_mysql *log, uint64_t *oldest)
 {
-    buf_literal(log_text(log), "SELECT MIN(position) FROM tidings_log");
+    buf_literal(log_mysql_text(log), "SELECT MIN(position) FROM tidings_log");
     enum log_outcome outcome = log_ask(log);
     if (outcome == LOG_DONE)
         *oldest = sql_row(log->sql) ? sql_u64(log->sql, 0) : 0;
@@ -203,7 +203,7 @@ enum log_outcome log_mysql_read(struct log_mysql *log, uint64_t after, size_t ma
     struct log_batch found;
     assert(max_records && max_records <= LOG_RECORDS_MAX && after <= INT64_MAX);
     assert(max_bytes <= INT64_MAX);
-    put_question(log_text(log), after, max_records, max_bytes);
+    put_question(log_mysql_text(log), after, max_records, max_bytes);
     enum log_outcome outcome = log_ask(log);
     if (outcome)
         return outcome;
@@ -224,7 +224,7 @@ enum log_outcome log_mysql_read(struct log_mysql *log, uint64_t after, size_t ma
 
 static enum log_outcome ask_image(struct log_mysql *log, uint64_t up_to, bool *is_there)
 {
-    struct buf *text = log_text(log);
+    struct buf *text = log_mysql_text(log);
     log_put(text,
             "SELECT EXISTS (SELECT 1 FROM tidings_image_head h WHERE " LOG_IMAGE_USABLE
             " AND h.position>=",
@@ -247,7 +247,7 @@ enum log_outcome log_mysql_trim(struct log_mysql *log, uint64_t up_to, bool *mor
         return log_say(log, LOG_REFUSED,
                        "there is no image of the log at position %llu or behind it",
                        (unsigned long long)up_to);
-    struct buf *text = log_text(log);
+    struct buf *text = log_mysql_text(log);
     log_put(text, "DELETE FROM tidings_log WHERE position<=", up_to);
     log_put(text, " ORDER BY position LIMIT ", TRIM_RECORDS);
     outcome = log_change(log, &rows);

@@ -5,7 +5,7 @@
 
 enum log_outcome log_mysql_register(struct log_mysql *log, const struct log_replica *replica)
 {
-    struct buf *text = log_text(log);
+    struct buf *text = log_mysql_text(log);
     uint64_t rows;
     log_put(text,
             "INSERT INTO tidings_replica (id,address,position,era,image_position,seen) VALUES (",
@@ -35,7 +35,7 @@ static bool take_replica(const struct log_mysql *log, struct log_replica *replic
 enum log_outcome log_mysql_replicas(struct log_mysql *log, struct log_replica *replicas, size_t max,
                                     size_t *n)
 {
-    struct buf *text = log_text(log);
+    struct buf *text = log_mysql_text(log);
     size_t found = 0;
     assert(max <= LOG_REPLICAS_MAX);
     log_put(text,
@@ -55,6 +55,6 @@ enum log_outcome log_mysql_replicas(struct log_mysql *log, struct log_replica *r
 enum log_outcome log_mysql_forget(struct log_mysql *log, uint64_t id)
 {
     uint64_t rows;
-    log_put(log_text(log), "DELETE FROM tidings_replica WHERE id=", id);
+    log_put(log_mysql_text(log), "DELETE FROM tidings_replica WHERE id=", id);
     return log_change(log, &rows);
 }

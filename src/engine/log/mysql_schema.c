@@ -42,7 +42,7 @@ static const char tables[] =
 
 static enum log_outcome read_setting(struct log_mysql *log, const char *name, void *value, size_t n)
 {
-    struct buf *text = log_text(log);
+    struct buf *text = log_mysql_text(log);
     buf_printf(text, "SELECT value FROM tidings_setting WHERE name='%s'", name);
     enum log_outcome outcome = log_ask(log);
     if (outcome)
@@ -66,7 +66,7 @@ enum log_outcome log_mysql_secret(struct log_mysql *log, uint8_t secret[LOG_SECR
 /* *version is 0 if nobody has begun. */
 static enum log_outcome read_version(struct log_mysql *log, uint64_t *version)
 {
-    buf_literal(log_text(log),
+    buf_literal(log_mysql_text(log),
                 "SELECT CAST(value AS UNSIGNED) FROM tidings_setting WHERE name='schema'");
     enum log_outcome outcome = log_ask(log);
     if (outcome == LOG_DONE)
@@ -105,7 +105,7 @@ static enum log_outcome judge_cluster(struct log_mysql *log,
 /* One server at a time; the lock ends with the connection. */
 static enum log_outcome lock_schema(struct log_mysql *log)
 {
-    struct buf *text = log_text(log);
+    struct buf *text = log_mysql_text(log);
     log_put(text, "SELECT GET_LOCK(CONCAT('tidings ',MD5(DATABASE())),",
             (uint64_t)log->deadline_ms / 1000 + 1);
     buf_char(text, ')');
@@ -119,14 +119,14 @@ static enum log_outcome lock_schema(struct log_mysql *log)
 
 static enum log_outcome unlock_schema(struct log_mysql *log)
 {
-    buf_literal(log_text(log), "SELECT RELEASE_LOCK(CONCAT('tidings ',MD5(DATABASE())))");
+    buf_literal(log_mysql_text(log), "SELECT RELEASE_LOCK(CONCAT('tidings ',MD5(DATABASE())))");
     return log_ask(log);
 }
 
 static enum log_outcome make_tables(struct log_mysql *log)
 {
     uint64_t rows;
-    buf_text(log_text(log), tables);
+    buf_text(log_mysql_text(log), tables);
     return log_change(log, &rows);
 }
 
@@ -134,7 +134,7 @@ static enum log_outcome make_tables(struct log_mysql *log)
 static enum log_outcome judge_rest(struct log_mysql *log)
 {
     buf_literal(
-        log_text(log),
+        log_mysql_text(log),
         "SELECT EXISTS (SELECT 1 FROM tidings_writer) OR EXISTS (SELECT 1 FROM tidings_log) "
         "OR EXISTS (SELECT 1 FROM tidings_image_head)");
     enum log_outcome outcome = log_ask(log);
@@ -152,7 +152,7 @@ static enum log_outcome judge_rest(struct log_mysql *log)
 static enum log_outcome fill_tables(struct log_mysql *log, const struct log_beginning *beginning)
 {
     uint8_t secret[LOG_SECRET_BYTES];
-    struct buf *text = log_text(log);
+    struct buf *text = log_mysql_text(log);
     uint64_t rows;
     if (getrandom(secret, sizeof secret, 0) != (ssize_t)sizeof secret)
         return log_say(log, LOG_FAILED, "there are no random bytes");
@@ -206,7 +206,7 @@ static enum log_outcome judge_server(struct log_mysql *log)
 {
     struct log_server server = {0};
     bool more = true;
-    buf_printf(log_text(log),
+    buf_printf(log_mysql_text(log),
                "SHOW GLOBAL VARIABLES WHERE Variable_name IN (%s);"
                "SHOW GLOBAL STATUS WHERE Variable_name IN (%s)",
                log_server_variables, log_server_variables);
@@ -229,8 +229,9 @@ static enum log_outcome judge_tables(struct log_mysql *log)
 {
     static const char innodb[] = "InnoDB";
     unsigned n = 0;
-    buf_literal(log_text(log), "SELECT table_name,engine FROM information_schema.tables WHERE "
-                               "table_schema=DATABASE() AND table_name IN (" NAMES ")");
+    buf_literal(log_mysql_text(log),
+                "SELECT table_name,engine FROM information_schema.tables WHERE "
+                "table_schema=DATABASE() AND table_name IN (" NAMES ")");
     enum log_outcome outcome = log_ask(log);
     if (outcome)
         return outcome;

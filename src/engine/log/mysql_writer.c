@@ -28,7 +28,8 @@ bool log_take_writer(const struct log_mysql *log, struct log_writer *writer)
 enum log_outcome log_mysql_look(struct log_mysql *log, struct log_writer *writer)
 {
     struct log_writer found;
-    buf_literal(log_text(log), "SELECT " LOG_WRITER_COLUMNS " FROM tidings_writer w WHERE w.id=1");
+    buf_literal(log_mysql_text(log),
+                "SELECT " LOG_WRITER_COLUMNS " FROM tidings_writer w WHERE w.id=1");
     enum log_outcome outcome = log_ask(log);
     if (outcome)
         return outcome;
@@ -41,7 +42,7 @@ enum log_outcome log_mysql_look(struct log_mysql *log, struct log_writer *writer
 enum log_outcome log_mysql_take(struct log_mysql *log, const struct log_writer *seen,
                                 const struct log_holder *holder, uint64_t *fence)
 {
-    struct buf *text = log_text(log);
+    struct buf *text = log_mysql_text(log);
     size_t n = strlen(holder->address);
     assert(n <= LOG_ADDRESS_MAX);
     buf_literal(text, "UPDATE tidings_writer SET fence=fence+1,ready=0,server=@@server_id,"
@@ -67,7 +68,7 @@ enum log_outcome log_mysql_take(struct log_mysql *log, const struct log_writer *
 
 enum log_outcome log_mysql_confirm(struct log_mysql *log, const struct log_end *end, uint64_t era)
 {
-    struct buf *text = log_text(log);
+    struct buf *text = log_mysql_text(log);
     log_put(text, "UPDATE tidings_writer SET ready=1,until=" LOG_UNTIL ",era=", era);
     log_put(text, HELD, end->fence);
     log_put(text, " AND position=", end->position);
@@ -78,12 +79,12 @@ enum log_outcome log_mysql_confirm(struct log_mysql *log, const struct log_end *
 
 enum log_outcome log_mysql_renew(struct log_mysql *log, uint64_t fence)
 {
-    log_put(log_text(log), "UPDATE tidings_writer SET until=" LOG_UNTIL HELD, fence);
+    log_put(log_mysql_text(log), "UPDATE tidings_writer SET until=" LOG_UNTIL HELD, fence);
     return log_change_one(log, "another server has taken over");
 }
 
 enum log_outcome log_mysql_give_back(struct log_mysql *log, uint64_t fence)
 {
-    log_put(log_text(log), "UPDATE tidings_writer SET until=FROM_UNIXTIME(0)" HELD, fence);
+    log_put(log_mysql_text(log), "UPDATE tidings_writer SET until=FROM_UNIXTIME(0)" HELD, fence);
     return log_change_one(log, "another server has taken over");
 }

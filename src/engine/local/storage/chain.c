@@ -49,3 +49,9 @@ bool chain_next(struct chainer *chainer, const struct chain *before,
     memcpy(next->bytes, digest, CHAIN_BYTES);
     return true;
 }
+
+bool digest_sha256(struct bytes bytes, uint8_t to[DIGEST_BYTES])
+{
+    unsigned n = 0;
+    return EVP_Digest(bytes.p, bytes.n, to, &n, EVP_sha256(), NULL) && n == DIGEST_BYTES;
+}

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/bytes.h"
+
 enum { CHAIN_BYTES = 16 };
 
 struct chain {
@@ -26,6 +28,10 @@ static inline bool chain_same(const struct chain *a, const struct chain *b)
 struct chainer;
 struct chainer *chainer_new(void);
 void chainer_free(struct chainer *chainer);
+
+/* SHA-256 of the bytes. False if memory is short. */
+enum { DIGEST_BYTES = 32 };
+bool digest_sha256(struct bytes bytes, uint8_t to[DIGEST_BYTES]);
 
 struct redo_record;
 

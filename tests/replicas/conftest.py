@@ -1,0 +1,99 @@
+"""Servers that share a log: a standby beside a lone server, and several on a log in MySQL. What runs the program is shared with
+the tests over HTTP."""
+import itertools
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, os.pardir, "http")]
+
+from support.server import Server, wait_until  # noqa: E402
+
+
+numbers = itertools.count()
+
+
+def pytest_addoption(parser):
+    parser.addoption("--long", action="store_true", help="run the long tests, too")
+
+
+def replica(server):
+    """What the server says of its place in the history."""
+    admin = server.admin()
+    try:
+        return admin.get("/admin/status")["replica"]
+    finally:
+        admin.close()
+        server.actors.remove(admin)
+
+
+def wait_for_role(server, role, patience=30):
+    wait_until(lambda: replica(server)["role"] == role, f"{role} at {server.port}", patience)
+
+
+def wait_for_all(servers, patience=30):
+    """Until all have the same."""
+    wait_until(lambda: len({(one["position"], one["chain"]) for one in map(replica, servers)}) == 1, "all have the same", patience)
+
+
+@pytest.fixture
+def make_server():
+    made = []
+
+    def make(**how):
+        made.append(Server(**how))
+        return made[-1]
+
+    yield make
+    for one in reversed(made):
+        one.close()
+
+
+@pytest.fixture
+def make_servers(make_server):
+    """So many, started, on a log in a database that nobody else has."""
+    def make(count, arguments=(), **how):
+        server = os.environ["TIDINGS_TEST_MYSQL"]
+        socket = re.search(r"socket=([^&]*)", server).group(1)
+        name = f"replicas_{os.getpid()}_{next(numbers)}"
+        subprocess.run(["mariadb", "--no-defaults", f"--socket={socket}", "--user=root", "--execute", f"CREATE DATABASE {name}"],
+                       check=True)
+        url = server.replace("/?", f"/{name}?", 1)
+        servers = [make_server(arguments=["--mysql", url, "--freshness", "exact", *arguments], **how) for _ in range(count)]
+        for one in servers:
+            one.start()
+        return servers
+
+    return make
+
+
+@pytest.fixture
+def make_standby(make_server):
+    """A server that can be followed, and one that follows it."""
+
+    def make(**how):
+        first = make_server(arguments=["--peer-listen", "127.0.0.1:0"], **how).start()
+        key = os.path.join(first.data, "peer.key")
+        port = peer_port(first)
+        second = make_server(arguments=["--follow", f"tidings://127.0.0.1:{port}", "--peer-listen", "127.0.0.1:0"], **how)
+        shutil.copy(key, second.data)
+        return first, second.start()
+
+    return make
+
+
+def peer_port(server):
+    """Where it can be followed: the socket that it listens on besides the one for HTTP."""
+    found = set()
+    inodes = {os.readlink(f"/proc/{server.process.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{server.process.pid}/fd")}
+    with open("/proc/net/tcp", encoding="ascii") as file:
+        for line in file.readlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and f"socket:[{fields[9]}]" in inodes:
+                found.add(int(fields[1].split(":")[1], 16))
+    return (found - {server.port}).pop()
