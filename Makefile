@@ -163,15 +163,15 @@ bench-kafka: everything
 screenshots: everything
 	@TIDINGS_BIN=$(BUILD)/tidings TIDINGS_SCREENSHOTS=1 node --test tests/console/pictures.test.mjs
 
-## make deb     a Debian package, in build-deb
+## make deb     the Debian packages tidings and libtidings-dev, in build-deb
 deb:
 	@scripts/setup deb
 	@scripts/deb build-deb
 
-## make test-deb  installs it in a fresh Debian root, starts, stops, removes and purges it; as root
+## make test-deb  installs them in a fresh Debian root, starts, stops, removes and purges; as root
 test-deb:
 	@scripts/setup deb
-	@tests/deb/run "$$(scripts/deb build-deb)"
+	@tests/deb/run $$(scripts/deb build-deb)
 
 ## make lint    formatting, static analysis, the direction of dependencies
 lint: everything
