@@ -85,8 +85,8 @@ def statuses():
 
 
 STATUSES = statuses()
-# As OPERATIONS.md lists them.
-REASONS = set(re.findall(r"`(\w+)`", re.search(r"tokens refused: (.*?)\|", (ROOT / "docs/OPERATIONS.md").read_text()).group(1)))
+# As the document lists them.
+REASONS = set(re.findall(r"`(\w+)`", re.search(r"tokens refused: (.*?)\|", (ROOT / "docs/operations/monitoring.md").read_text()).group(1)))
 
 
 @pytest.fixture(scope="session")
