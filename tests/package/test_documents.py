@@ -48,3 +48,20 @@ def test_documents_that_files_name_exist():
                            check=True).stdout.split()
     assert "docs/OPERATIONS.md" in named
     assert {name for name in named if not (ROOT / re.sub("#.*", "", name)).exists()} == set()
+
+
+@pytest.mark.parametrize("page", ["README.md", "README.zh-CN.md"])
+def test_figures_of_the_readme_stand_in_the_results(page):
+    """Rows of the table of measurements: every number of them, as `make bench` wrote it. 1,000,000 and 10 are sizes of what is measured."""
+    results = (ROOT / "docs" / "bench" / "results.md").read_text(encoding="utf-8")
+    table = re.search(r"^\| \| Tidings \| Redis \| \|\n\|---.*\n((?:\|.*\n)+)", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE).group(1)
+    figures = {figure for row in table.splitlines() for cell in row.split("|")[2:] for figure in re.findall(r"\d[\d,.]*\d|\d", cell)}
+    assert len(figures) > 15
+    assert {figure for figure in figures if not re.search(rf"(?<![\d.,]){re.escape(figure)}(?![\d]|,\d)", results)} == set()
+
+
+def test_both_readmes_have_the_same_parts():
+    parts = [len(re.findall(r"^## ", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE)) for page in ("README.md", "README.zh-CN.md")]
+    links = [set(re.findall(r"\]\(((?:docs|contrib|examples)/?[^)]*)\)", (ROOT / page).read_text(encoding="utf-8").replace("TOUR.zh-CN.md", "TOUR.md")
+                            .replace("inbox-zh.png", "inbox-light.png"))) for page in ("README.md", "README.zh-CN.md")]
+    assert parts[0] == parts[1] and links[0] == links[1]
