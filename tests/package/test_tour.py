@@ -138,6 +138,30 @@ def test_the_tour_is_as_the_page_says(page, tmp_path):
         demo.stop()
 
 
+@pytest.mark.parametrize("page", ["README.md", "README.zh-CN.md"])
+def test_the_lines_of_the_readme_work(page, tmp_path):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    (commands,) = (lines for lines, _ in blocks(text) if lines.startswith("API="))
+    demo = Demo(tmp_path)
+    shell = Shell(demo.variables)
+    try:
+        for command in commands.replace("http://127.0.0.1:8080", demo.url).splitlines():
+            if "/v1/stream" in command:
+                heard = tmp_path / "stream"
+                heard.touch()
+                shell.run(f"{command.partition(' #')[0]} >{heard} & STREAM=$!")
+                wait_until(lambda: "event: badge" in heard.read_text(), "the first badge")
+            elif command.startswith("curl"):
+                (answer,) = documents(shell.run(command))
+                assert "code" not in answer and ("badge" not in command or answer == {"total": 7}), command
+            else:
+                shell.run(command)
+    finally:
+        shell.run("kill $STREAM 2>/dev/null; wait")
+        shell.close()
+        demo.stop()
+
+
 @pytest.mark.parametrize("said, answered, same", [
     ({"total": 7}, {"total": 7}, True), ({"total": 7}, {"total": 6}, False), ({"total": 7}, {"total": 7, "more": 1}, False),
     ({"post_id": 1}, {"post_id": 2}, True), ({"post_id": 1}, {"post_id": "2"}, False), ({"author_id": 1}, {"author_id": 2}, False),
