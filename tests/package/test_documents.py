@@ -24,6 +24,9 @@ def test_links_of_the_tree_lead_somewhere():
 
 def test_links_of_packaged_documents_lead_to_pages_of_the_package(tmp_path):
     subprocess.run([ROOT / "scripts" / "packaged-documents", tmp_path], check=True)
+    recipes = "docs/RECIPES.md"
+    code = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+    assert code.findall((tmp_path / recipes).read_text()) == code.findall((ROOT / recipes).read_text()), "code is changed"
     assert {"API.md", "OPERATIONS.md"} <= {path.name for path in (tmp_path / "docs").iterdir()}
     done = check_links(tmp_path)
     assert done.returncode == 0, done.stdout
