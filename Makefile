@@ -27,7 +27,7 @@ BUILD := build$(if $(SAN),-$(SAN))
 # The sanitizers need clang's interceptors to be the program's first library.
 OPTIONS := $(if $(SAN),-Db_sanitize=$(SAN) -Db_lundef=false)
 
-.PHONY: help setup tools everything build run cluster test lint fmt model cluster-tests moments crash chaos powerloss faults fuzz soak clients bench bench-streams bench-cluster bench-kafka scaling screenshots deb test-deb clean
+.PHONY: help setup tools everything build run cluster test lint fmt model cluster-tests moments crash chaos powerloss faults fuzz soak clients bench bench-streams bench-cluster bench-kafka scaling screenshots deb test-deb release test-release clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -163,15 +163,25 @@ bench-kafka: everything
 screenshots: everything
 	@TIDINGS_BIN=$(BUILD)/tidings TIDINGS_SCREENSHOTS=1 node --test tests/console/pictures.test.mjs
 
-## make deb     a Debian package, in build-deb
+## make deb     the Debian packages tidings and libtidings-dev, in build-deb
 deb:
 	@scripts/setup deb
 	@scripts/deb build-deb
 
-## make test-deb  installs it in a fresh Debian root, starts, stops, removes and purges it; as root
+## make test-deb  installs them in a fresh Debian root, starts, stops, removes and purges; as root
 test-deb:
 	@scripts/setup deb
-	@tests/deb/run "$$(scripts/deb build-deb)"
+	@tests/deb/run $$(scripts/deb build-deb)
+
+## make release  source, Debian packages and checksums of the commit that is checked out, in build-release/COMMIT
+release:
+	@scripts/setup deb
+	@scripts/release build-release/$$(git describe --always --dirty)
+
+## make test-release  builds the release twice: the bytes must be the same; into build-release/checked
+test-release:
+	@scripts/setup deb
+	@tests/release/run build-release/checked
 
 ## make lint    formatting, static analysis, the direction of dependencies
 lint: everything

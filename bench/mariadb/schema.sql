@@ -1,4 +1,4 @@
--- S3's tables and indexes, with counters kept in the same transaction. `follow` and `unfollow` are one
+-- The classic design's tables and indexes, with counters kept in the same transaction. `follow` and `unfollow` are one
 -- call each, so that a step costs one round trip and one commit.
 CREATE TABLE following (
   id BIGINT PRIMARY KEY AUTO_INCREMENT,

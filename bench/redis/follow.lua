@@ -1,4 +1,4 @@
--- S3's lists, counters and token bucket in one step.
+-- The classic design's lists, counters and token bucket in one step.
 -- KEYS: flws, fans, counters of the user, counters of the author, bucket. ARGV: user, author, now, follow?
 local bucket = redis.call('HMGET', KEYS[5], 'tokens', 'at')
 local now, burst = tonumber(ARGV[3]), 1000000

@@ -1,4 +1,4 @@
--- Who liked it, what a user liked, the counts and the hot list in one step (S4: like*3).
+-- Who liked it, what a user liked, the counts and the hot list in one step (a like counts 3).
 -- KEYS: likes, liked, stats, hot, counters of the user, counters of the author. ARGV: user, post, now, like?
 local changed
 if ARGV[4] == '1' then

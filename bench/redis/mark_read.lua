@@ -1,4 +1,4 @@
--- S0's mark_read: only what is in the inbox, only the first time (the two mistakes mended).
+-- mark_read of the classic design: only what is in the inbox, only the first time (the two mistakes mended).
 -- KEYS: feed, read, total_unread, author_unread. ARGV: post, now.
 if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then
     return -1

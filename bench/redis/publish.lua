@@ -1,4 +1,4 @@
--- S0's push_to_fan for a run of an author's fans, counting only what was added (the mistake mended).
+-- push_to_fan of the classic design for a run of an author's fans, counting only what was added (the mistake mended).
 -- KEYS: fans. ARGV: author, post, now, first and last position among the fans.
 if ARGV[4] == '0' then
     redis.call('SET', 'blog:' .. ARGV[2], '{"author_id":' .. ARGV[1] .. ',"title":"An ordinary title"}')

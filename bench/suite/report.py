@@ -177,7 +177,7 @@ def mixed(t):
 def space(t):
     rows = [[case] + [t.cell("space", case, who, "bytes") for who in ("tidings", "redis")] +
             [t.ratio("space", case, "bytes", "redis", "tidings")] for case in t.cases("space")]
-    t.table("8. Bytes a user at S1's load", ["", "Tidings", "Redis", "times as small"], rows)
+    t.table("8. Bytes a user: 10 authors, 150 posts each", ["", "Tidings", "Redis", "times as small"], rows)
     t.notes("space")
     for case in t.cases("space"):
         t.aim(f"8: {case}, a user: Redis's over Tidings'", 50, "space", case, "bytes", "redis", "tidings")

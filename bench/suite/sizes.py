@@ -15,7 +15,7 @@ class Sizes:
     mark_connections: int = 256
     fans: list = field(default_factory=lambda: [100, 1_000, 10_000, 100_000, 1_000_000])
     mix_connections: int = 128
-    # S1's load: what this many users add to as many others
+    # 10 authors, 150 posts each: what this many users add to as many others
     s1_users: int = 1000
     # Growth
     growth_users: int = 101

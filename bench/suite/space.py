@@ -1,6 +1,6 @@
-"""8: bytes a user at S1's own load: everybody follows 10 big authors who publish 5 posts a day for 30 days. S1 thinks of a
+"""8: bytes a user at one load: everybody follows 10 big authors who publish 5 posts a day for 30 days. The classic design thinks of a
 million users, among whom the posts themselves count for nothing: so it is what one more user takes, the difference between
-two sizes. Once as S1 has it, with nothing read, and once with half of it read."""
+two sizes. Once with nothing read, and once with half of it read."""
 import http.client
 import json
 
@@ -81,4 +81,4 @@ def run(world, record, sizes):
                 "process's own, and the whole data file in use, as if all of it were being read, but no recent pairs "
                 "(recent_mb at most, however many users there are). Disk of Tidings: the data "
                 "file in use; of Redis: its compacted file. Besides, Tidings keeps base images and the log of the days that "
-                "one may want to go back to. S1 estimates 165 KB a user.")
+                "one may want to go back to. The classic design was estimated at 165 KB a user.")

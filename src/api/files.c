@@ -14,8 +14,8 @@ static const char console_policy[] =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' https: http:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 static const char docs_policy[] =
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'none'";
+    "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /* What must be asked for each time, since it may be another one after an upgrade. */
 static const char ask_again[] = "no-cache";

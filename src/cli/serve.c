@@ -20,6 +20,7 @@
 #include "cli/cli.h"
 #include "cli/config.h"
 #include "cli/demo.h"
+#include "cli/dev_dir.h"
 #include "http/cors.h"
 #include "push/push.h"
 
@@ -48,6 +49,7 @@ struct server {
     uint8_t seal_secret[SECRET_BYTES];
     char dev_secret[2 * SECRET_BYTES + 1];
     char dev_backups[PATH_BYTES];
+    struct dev_dir dev_dir;
 };
 
 /* ---- Keys ----------------------------------------------------------------------------------- */
@@ -233,9 +235,14 @@ static int open_engine(struct server *server)
     options.fault = log_fault;
     options.clock_jumped = log_clock;
     enum tidings_err err = tidings_open(&options, &server->tidings, &message);
+    bool chosen = *server->dev_dir.path != '\0';
+    if (err == TIDINGS_LOCKED && chosen && dev_dir_make(&server->dev_dir))
+        err = tidings_open(&options, &server->tidings, &message);
     if (!err)
         return EXIT_FINE;
     log_message(LOG_ERROR, "%s: %s", options.dir ? options.dir : "mysql", message);
+    if (chosen)
+        log_message(LOG_ERROR, "to begin the demo anew: rm -r %s", server->dev_dir.path);
     return err == TIDINGS_INVALID ? EXIT_USAGE : EXIT_BROKEN;
 }
 
@@ -425,6 +432,8 @@ static void print_dev_link(const struct server *server)
            tokens[JWT_ROLE_SERVICE]);
     printf("  curl -s -H \"Authorization: Bearer $TOKEN\" http://127.0.0.1:%u/v1/inbox\n", port);
     printf("  curl -N -H \"Authorization: Bearer $TOKEN\" http://127.0.0.1:%u/v1/stream\n\n", port);
+    if (*server->dev_dir.path)
+        dev_dir_print(&server->dev_dir);
     print_dev_settings(&server->config);
     fflush(stdout);
 }
@@ -467,7 +476,7 @@ static void wait_for_stop(struct server *server, const sigset_t *set)
 }
 
 /* OPTIONS_READ, or the code to exit with. */
-static int complete_config(struct config *config, char *dev_dir)
+static int complete_config(struct config *config, struct dev_dir *dev_dir)
 {
     struct where *where = &config->where;
     if (config->threads == 0) {
@@ -479,19 +488,18 @@ static int complete_config(struct config *config, char *dev_dir)
         return EXIT_USAGE;
     }
     if (config->dev && !where->data && !where_is_cluster(where->engine)) {
-        where->data = mkdtemp(dev_dir);
-        if (where->data)
-            printf("Data is in %s and stays there.\n", where->data);
+        if (dev_dir_choose(dev_dir))
+            where->data = dev_dir->path;
     }
     return where_check(&command_serve, where, NULL);
 }
 
 static int serve(struct server *server)
 {
-    char dev_dir[] = "/tmp/tidings-dev-XXXXXX";
     sigset_t set;
-    int code = make_rules(server) && make_cors(server) ? complete_config(&server->config, dev_dir)
-                                                       : EXIT_USAGE;
+    int code = make_rules(server) && make_cors(server)
+                   ? complete_config(&server->config, &server->dev_dir)
+                   : EXIT_USAGE;
     if (code == OPTIONS_READ)
         code = password_read(MYSQL_PASSWORD, &server->password);
     if (code == OPTIONS_READ)

@@ -1,4 +1,4 @@
-"""A backup of the database as docs/OPERATIONS.md makes it, while a server writes: what is restored of it contradicts itself nowhere."""
+"""A backup of the database as docs/operations/cluster.md makes it, while a server writes: what is restored of it contradicts itself nowhere."""
 import os
 import re
 import subprocess
@@ -14,7 +14,7 @@ TOOLS = Path(BIN).resolve().parent / "contrib-tools" / "mariadb-client"
 
 def dump_command():
     """As the document has it, of this server and a database."""
-    text = (ROOT / "docs" / "OPERATIONS.md").read_text()
+    text = (ROOT / "docs" / "operations" / "cluster.md").read_text()
     flags = re.search(r"^    mariadb-dump ((?:--[\w-]+ )+)tidings > ", text, re.MULTILINE).group(1).split()
     subprocess.run([ROOT / "scripts" / "fetch-package", "mariadb-client", TOOLS], check=True)
     return [TOOLS / "usr" / "bin" / "mariadb-dump", "--no-defaults", f"--socket={database.SOCKET}", "--user=root", *flags]

@@ -89,7 +89,7 @@ def test_three_servers_answer_alike_and_nothing_is_left_of_them(tmp_path):
 
 def tour():
     """The commands of the tour, as the document has them."""
-    text = (ROOT / "docs" / "OPERATIONS.md").read_text()
+    text = (ROOT / "docs" / "operations" / "cluster.md").read_text()
     commands = re.search(r"^### A tour\n(?:\S*[^\n]*\n|\n)*?((?:    [^\n]*\n)+)", text, re.MULTILINE).group(1)
     first, _, rest = commands.partition("\n")
     assert first.strip().startswith(". ") and "env" in first

@@ -190,7 +190,7 @@ def kafka(word):
 
 @dataclass
 class Case:
-    """`row` is that of the table in docs/OPERATIONS.md, "When a part fails". `may`: what may be refused with until all is well again, and nothing else.
+    """`row` is that of the table in docs/operations/trouble.md, "When a part fails". `may`: what may be refused with until all is well again, and nothing else.
     `writes_stop`: no change is acknowledged while it lasts. `silent`: the failing server may leave requests without an answer. `for_s`: it lasts so
     long at least."""
     row: str

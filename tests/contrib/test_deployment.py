@@ -304,8 +304,3 @@ def test_compose_files_are_of_that_form():
 
 def test_manifests_are_of_their_kinds():
     run(BIN_OF_VENV / "kubernetes-validate", "--strict", MANIFESTS)
-
-
-def test_hadolint_finds_nothing_in_the_dockerfile():
-    """But that versions of packages are not pinned: Debian 12 replaces them with mended ones, and the old are gone then."""
-    run(BIN_OF_VENV / "hadolint", "--ignore", "DL3008", DOCKERFILE)

@@ -2,13 +2,15 @@
 should. What fires when is told by contrib/prometheus/tidings.test.yaml."""
 import json
 import re
+import subprocess
+import urllib.request
 
 import pytest
 import yaml
 from support.metrics import scrape
 from support.server import routes, wait_until
 from support.webhooks import put
-from tools import CONTRIB, ROOT, promtool
+from tools import CONTRIB, ROOT, from_package, promtool
 
 BOARD = CONTRIB / "grafana" / "tidings.json"
 RULES = CONTRIB / "prometheus" / "tidings.rules.yaml"
@@ -83,8 +85,8 @@ def statuses():
 
 
 STATUSES = statuses()
-# As OPERATIONS.md lists them.
-REASONS = set(re.findall(r"`(\w+)`", re.search(r"tokens refused: (.*?)\|", (ROOT / "docs/OPERATIONS.md").read_text()).group(1)))
+# As the document lists them.
+REASONS = set(re.findall(r"`(\w+)`", re.search(r"tokens refused: (.*?)\|", (ROOT / "docs/operations/monitoring.md").read_text()).group(1)))
 
 
 @pytest.fixture(scope="session")
@@ -155,6 +157,17 @@ def test_every_metric_that_documents_want_watched_is_on_the_board(known):
     families = {re.sub(r"_(bucket|sum|count)$", "", name) for engine in known.values() for name in engine.labels}
     quiet = {"up", "tidings_http_requests_total", "tidings_http_responses_total", "tidings_http_wakeups_total"}
     assert {name for name in families - quiet if name not in text} == set()
+
+
+def test_prometheus_finds_nothing_to_mend_in_the_metrics(known, servers):
+    """Names, units, help, duplicates: promtool exits with 3 at a hint, too."""
+    for engine, server in servers.items():
+        assert known[engine]
+        with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/metrics") as answer:
+            text = answer.read()
+        done = subprocess.run([from_package("prometheus", "usr/bin/promtool"), "check", "metrics"], input=text, capture_output=True,
+                              check=False)
+        assert done.returncode == 0, f"{engine}: {done.stdout.decode()}{done.stderr.decode()}"
 
 
 # ---- The board ----

@@ -1,4 +1,4 @@
--- The user's side of a follow: S3's list, counter and token bucket.
+-- The user's side of a follow: The classic design's list, counter and token bucket.
 -- KEYS: flws, counters, bucket of the user. ARGV: author, now, follow?
 local bucket = redis.call('HMGET', KEYS[3], 'tokens', 'at')
 local now, burst = tonumber(ARGV[2]), 1000000

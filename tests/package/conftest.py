@@ -1,0 +1,1 @@
+"""What is delivered: the pkg-config file, setup, scripts and documents."""
