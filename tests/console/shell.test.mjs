@@ -184,3 +184,34 @@ test("the server dies and comes back: one is told, nothing is lost, and the coun
     await server.publish(author, "Live again");
     await eventually(() => window.badge(), 3);
 });
+
+test("a browser without a network says so at once, and goes on when there is one", async () => {
+    const [user, author] = users(2);
+    await server.follow(user, author);
+    const window = await open(user);
+    await window.page.context().setOffline(true);
+    await window.page.locator(".connection.offline", { hasText: "You are offline" }).waitFor({ timeout: 3000 });
+    await window.page.context().setOffline(false);
+    await window.online();
+    await server.publish(author, "On the air again");
+    await eventually(() => window.badge(), 1);
+
+    const chinese = await open(user, { locale: "zh-CN" });
+    await chinese.page.context().setOffline(true);
+    await chinese.page.locator(".connection.offline", { hasText: "你已离线" }).waitFor({ timeout: 3000 });
+});
+
+test("a long title takes two lines of a message, no more", async () => {
+    const [user, author] = users(2);
+    await server.follow(user, author);
+    const window = await open(user);
+    await window.go("#/hot");
+    for (const title of ["字".repeat(200), "W".repeat(200), "long words ".repeat(18).trim()]) {
+        await server.publish(author, title);
+        const text = window.page.locator(".toast p", { hasText: title.slice(0, 20) }).last();
+        await text.waitFor();
+        const lines = await text.evaluate((one) => one.clientHeight / parseFloat(getComputedStyle(one).lineHeight));
+        assert.ok(lines < 2.1, `${lines} lines`);
+        assert.match(await text.getAttribute("title"), new RegExp(title.slice(0, 20)));
+    }
+});
