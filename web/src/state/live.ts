@@ -35,6 +35,8 @@ export const badge = signal<number | null>(null);
 /** Unread notifications; null until known. */
 export const bell = signal<number | null>(null);
 export const connection = signal<Connection>("connecting");
+/** Whether this device has a network at all, as the browser says. */
+export const hasNetwork = signal(navigator.onLine);
 /** The post that is open, 0 if none was yet. One that was left may stay here: hearing of it does no harm. */
 export const openPost = signal(0);
 
@@ -110,6 +112,7 @@ async function follow({ lastId, post, again }: Life, stop: AbortSignal): Promise
     let timer = setTimeout(() => silent.abort(), SILENCE_MS);
     const cancel = () => silent.abort();
     stop.addEventListener("abort", cancel);
+    addEventListener("offline", cancel); // the connection's own end may be noticed much later
     try {
         const headers = requestHeaders();
         if (lastId.value) headers["Last-Event-ID"] = lastId.value;
@@ -138,6 +141,7 @@ async function follow({ lastId, post, again }: Life, stop: AbortSignal): Promise
         return connection.value === "online";
     } finally {
         clearTimeout(timer);
+        removeEventListener("offline", cancel);
         stop.removeEventListener("abort", cancel);
     }
 }
@@ -185,6 +189,11 @@ async function keepFollowing(stop: AbortSignal): Promise<void> {
 
 /** For ever: a stream for whoever is signed in. */
 export function startLive(): void {
+    const look = () => {
+        hasNetwork.value = navigator.onLine;
+    };
+    addEventListener("offline", look);
+    addEventListener("online", look);
     let stop: AbortController | null = null;
     effect(() => {
         const user = isSignedIn.value ? me.value : 0;
