@@ -390,4 +390,18 @@ test("who begins a story from the stories begins a story", async () => {
     await window.page.fill("#write-title", "Once");
     await window.page.getByRole("button", { name: "Publish" }).click();
     await window.page.fill("#scene-title", "The first scene");
+    await eventually(() => window.page.locator(".toast p").allInnerTexts(), [
+        "The story is there. It has nothing to read until you write its first scene, below."], "followers see nothing yet");
+});
+
+test("forms say that a picture is an address", async () => {
+    const [author] = users(1);
+    const story = await server.publish(author, "A story", "", "story");
+    for (const [locale, says] of [["en-GB", /URL/], ["zh-CN", /网上的地址（URL）|填写.*网址/]]) {
+        const window = await open(author, { locale });
+        for (const [place, hint] of [["#/write", "#write-hint"], ["#/profile", "#profile-hint"], [`#/story/${story.id}`, "#scene-hint"]]) {
+            await window.go(place);
+            assert.match(await window.page.locator(hint).innerText(), says, place);
+        }
+    }
 });

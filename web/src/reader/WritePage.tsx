@@ -14,7 +14,7 @@ export function WritePage() {
 
     const send = async (texts: PostTexts) => {
         const post = await call("post", "/v1/posts", { body: { kind, ...texts }, once: newKey() });
-        say(t("write.sent"));
+        say(t(kind === "story" ? "write.story_begun" : "write.sent"));
         go(kind === "story" ? `#/story/${post.id}` : `#/post/${post.id}`);
     };
 

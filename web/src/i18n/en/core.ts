@@ -178,6 +178,7 @@ export const core = {
     "write.body_hint": "A picture: [img]https://…[/img]",
     "write.send": "Publish",
     "write.sent": "Published. Your followers see it now.",
+    "write.story_begun": "The story is there. It has nothing to read until you write its first scene, below.",
     "profile.title": "Profile",
     "profile.name": "Name",
     "profile.avatar": "Address of the picture",

@@ -180,6 +180,7 @@ export const core: Record<keyof typeof en, string> = {
     "write.body_hint": "图片：[img]https://…[/img]",
     "write.send": "发布",
     "write.sent": "已发布，粉丝们现在就能看到。",
+    "write.story_begun": "故事建好了。在下面写出第一个场景之前，还没有内容可读。",
     "profile.title": "个人资料",
     "profile.name": "名字",
     "profile.avatar": "头像地址",
