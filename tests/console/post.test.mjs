@@ -405,3 +405,46 @@ test("forms say that a picture is an address", async () => {
         }
     }
 });
+
+test("back leads to where one came from, as it was left", async () => {
+    const { reader, author, post } = await published();
+    await server.call(reader, "PUT", `/v1/posts/${post}/fav`);
+    const window = await open(reader);
+    const { page } = window;
+    const back = page.locator("[data-back]");
+    for (const [place, title] of [["#/hot/note", "Hot"], ["#/saved/favs", "Saved"], [`#/user/${author}`, "Author"], ["#/inbox?filter=read", "Inbox"]]) {
+        await window.go(place);
+        await window.row(post).locator("[data-open]").click();
+        await page.waitForSelector("article.post");
+        await eventually(() => back.innerText(), title);
+        await page.reload();
+        await eventually(() => back.innerText(), title, "also after a reload");
+        assert.equal(await back.getAttribute("href"), place, "which another tab can open, too");
+        await back.click();
+        await eventually(() => new URL(page.url()).hash, place);
+        await page.goForward();
+        await eventually(() => back.innerText(), title, "and after going forward");
+    }
+
+    // From the post to its author, to whom the author follows, and back the whole way.
+    await page.locator(".byline .user").click();
+    await page.locator(".counters a").first().click();
+    await eventually(() => back.innerText(), "Author");
+    await back.click();
+    await eventually(() => new URL(page.url()).hash, `#/user/${author}`);
+    await page.goBack();
+    await eventually(() => new URL(page.url()).hash, `#/post/${post}`);
+    await eventually(() => back.innerText(), "Inbox");
+});
+
+test("who came from outside goes back to the inbox", async () => {
+    const { reader, post } = await published();
+    const window = await open(reader);
+    await window.page.goto("about:blank");
+    await window.page.goto(`${server.origin}/#/post/${post}`);
+    await window.page.waitForSelector("article.post");
+    await eventually(() => window.page.locator("[data-back]").innerText(), "Inbox");
+    await window.page.getByRole("button", { name: "Mark unread" }).click();
+    await eventually(() => new URL(window.page.url()).hash, "#/inbox");
+    await eventually(() => window.rowState(post), "unread");
+});

@@ -6,11 +6,11 @@ import { t } from "../i18n";
 import { profileOf } from "../state/people";
 import { go, idAt, place } from "../state/router";
 import { me } from "../state/session";
+import { Back } from "../ui/Back";
 import { Avatar, Choices, Empty, Time } from "../ui/bits";
 import { FeedList, useFeed } from "../ui/FeedList";
 import { nameOf } from "../ui/format";
 import { useSettled } from "../ui/hooks";
-import { Icon } from "../ui/Icon";
 
 /** What the server takes. */
 const PREFIX_MOST = 64;
@@ -123,11 +123,7 @@ export function PeoplePage() {
     return (
         <>
             {mine ? null : (
-                <p class="back">
-                    <a href={`#/user/${id}`} class="button quiet">
-                        <Icon name="back" /> {nameOf(profileOf(id)?.name ?? "", id)}
-                    </a>
-                </p>
+                <Back otherwise={{ address: `#/user/${id}`, label: nameOf(profileOf(id)?.name ?? "", id) }} />
             )}
             <header class="page-head">
                 <h1>{mine ? t("nav.people") : t(`people.${which}`)}</h1>

@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { t } from "../i18n";
 import { FIRST, pages } from "../pages";
 import { badge } from "../state/live";
-import { place } from "../state/router";
+import { nameHere, place } from "../state/router";
 import { isSignedIn, me } from "../state/session";
 import { subject } from "../state/subject";
 import { ConnectionBar } from "./ConnectionBar";
@@ -27,6 +27,7 @@ function Page() {
         first.current = false;
     }, [where]);
 
+    nameHere(row?.title ?? null);
     const title = row ? (subject.value ?? t(row.title)) : t("app.unknown_page");
     useEffect(() => {
         const n = badge.value;

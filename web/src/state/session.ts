@@ -114,7 +114,7 @@ export function signInByLink(): void {
     const given = new URLSearchParams(fragment);
     const token = given.get("dev") ?? "";
     const user = Number(given.get("user"));
-    history.replaceState(null, "", `${location.pathname}#/`);
+    history.replaceState(history.state, "", `${location.pathname}#/`);
     if (readClaims(token))
         set({
             token,
