@@ -448,3 +448,36 @@ test("who came from outside goes back to the inbox", async () => {
     await eventually(() => new URL(window.page.url()).hash, "#/inbox");
     await eventually(() => window.rowState(post), "unread");
 });
+
+test("people: one follows and unfollows in the list, and it is undone if the server refuses", async () => {
+    const [me, ann, ben] = users(3);
+    await server.name(ann, "Follow Ann");
+    await server.name(ben, "Follow Ben");
+    await server.follow(ann, me);
+    await server.follow(ben, me);
+    await server.follow(me, ben);
+    const window = await open(me);
+    const button = (id) => window.page.locator(`[data-follow="${id}"]`);
+    const status = async (id) => (await server.call(me, "GET", `/v1/relation/status?user_id=${id}`)).following;
+    await window.go(`#/followers/${me}`);
+    await eventually(() => button(ann).innerText(), "Follow");
+    assert.equal(await button(ben).innerText(), "Unfollow");
+    assert.equal(await button(ann).getAttribute("aria-label"), "Follow: Follow Ann");
+    await button(ann).click();
+    await eventually(() => button(ann).innerText(), "Unfollow");
+    await eventually(() => status(ann), true);
+    await button(ben).click();
+    await eventually(() => status(ben), false);
+
+    await window.page.route("**/v1/relation/follow", (route) => route.abort());
+    await button(ben).click();
+    await window.page.waitForSelector(".toast.error");
+    await eventually(() => button(ben).innerText(), "Follow");
+    await window.page.unroute("**/v1/relation/follow");
+
+    await window.page.fill("#people-search", "Follow");
+    await eventually(() => button(ann).innerText(), "Unfollow", "and those who are found have it");
+    await window.go(`#/following/${ann}`);
+    await window.page.locator("main [data-row]").waitFor();
+    assert.equal(await button(me).count(), 0, "nobody follows oneself");
+});
