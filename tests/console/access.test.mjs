@@ -88,6 +88,11 @@ for (const colorScheme of ["light", "dark"]) {
         assert.deepEqual(found, []);
     });
 
+    test(`a wide window, ${colorScheme}`, async () => {
+        const window = await open(reader, { viewport: { width: 1920, height: 1080 }, colorScheme });
+        assert.deepEqual(await lookAt(window, places(), colorScheme), []);
+    });
+
     test(`the operator's pages, ${colorScheme}`, async () => {
         const window = await open(admin, { colorScheme, role: "admin" });
         assert.deepEqual(await lookAt(window, operator, colorScheme), []);

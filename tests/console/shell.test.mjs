@@ -215,3 +215,37 @@ test("a long title takes two lines of a message, no more", async () => {
         assert.match(await text.getAttribute("title"), new RegExp(title.slice(0, 20)));
     }
 });
+
+test("a wide window has rows beside each other and a post beside its comments; lines stay readable", async () => {
+    const [user, author] = users(2);
+    await server.follow(user, author);
+    const posts = [];
+    for (let i = 0; i < 3; i++) posts.push((await server.publish(author, `Post ${i}`, "words and more words ".repeat(80))).id);
+    await server.comment(author, posts[0], "A comment. ".repeat(40));
+    const window = await open(user, { viewport: { width: 1920, height: 1080 } });
+    const { page } = window;
+    const box = (what) => page.locator(what).first().boundingBox();
+    for (const place of ["#/inbox", `#/user/${author}`]) {
+        await window.go(place);
+        await window.row(posts[0]).waitFor();
+        const [first, second] = [await window.row(posts[2]).boundingBox(), await window.row(posts[1]).boundingBox()];
+        assert.ok(first.y === second.y && second.x > first.x + first.width, `${place}: two in a row, in order`);
+        assert.ok(second.x + second.width > 1800, `${place}: to the edge`);
+    }
+    await window.go(`#/post/${posts[0]}`);
+    await page.waitForSelector(".comment");
+    const [text, comments] = [await box("article .body"), await box(".comments")];
+    assert.ok(comments.x > text.x + text.width && comments.x + comments.width > 1800, "beside it, to the edge");
+    assert.ok(text.width < 800 && comments.y < 150);
+    await window.go("#/write");
+    assert.ok((await box("#write-body")).width <= 800, "a form does not spread");
+    for (const place of ["#/inbox", `#/post/${posts[0]}`, "#/hot", "#/stories", "#/notifications", "#/profile"]) {
+        await window.go(place);
+        assert.equal(await window.fits(), true, place);
+    }
+
+    await page.setViewportSize({ width: 1200, height: 800 });
+    await window.go("#/inbox");
+    await window.row(posts[0]).waitFor();
+    assert.equal((await window.row(posts[2]).boundingBox()).x, (await window.row(posts[1]).boundingBox()).x, "one column where there is no room");
+});
