@@ -364,3 +364,27 @@ test("rows say how often a post was liked, kept and commented; also those that c
     await window.go(`#/user/${authors[0]}`);
     await eventually(() => counts(posts[29]), ["2 1 1"], "the author's page has them, too");
 });
+
+test("rows change live, those that are read as well: an edit and a deletion", async () => {
+    const { fan, authors, posts } = await reader(1, 3);
+    const [author] = authors;
+    await server.call(fan, "POST", "/v1/inbox/mark-read", { post_ids: posts });
+    const [inbox, page, away] = [await open(fan), await open(fan), await open(fan)];
+    await page.go(`#/user/${author}`);
+    await away.row(posts[0]).waitFor();
+    await away.go("#/write");
+    const title = (window, post) => window.row(post).locator("h2 a").innerText({ timeout: 200 }).catch(() => "");
+    for (const window of [inbox, page]) await eventually(() => title(window, posts[0]), "Post 1");
+
+    await server.call(author, "PATCH", `/v1/posts/${posts[0]}`, { title: "Better", body: "Other words" });
+    for (const window of [inbox, page]) {
+        await eventually(() => title(window, posts[0]), "Better");
+        assert.equal(await window.row(posts[0]).locator(".excerpt").innerText(), "Other words");
+        assert.equal(await window.rowState(posts[0]), "read");
+    }
+    await server.call(author, "DELETE", `/v1/posts/${posts[1]}`);
+    await eventually(() => inbox.rowState(posts[1]), "deleted");
+    await eventually(() => page.row(posts[1]).count(), 0);
+    await away.go("#/inbox");
+    await eventually(() => title(away, posts[0]), "Better", "and who comes back sees it");
+});

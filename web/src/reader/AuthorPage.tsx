@@ -125,6 +125,7 @@ function Posts({ id }: { id: number }) {
         (item) => item.post_id,
     );
     useLive("badge", () => void feed.refresh());
+    useLive("changed", () => void feed.refresh());
     useLive("refreshed", () => void feed.refresh());
     const stats = useStats(feed);
     const total = feed.head.value?.total;

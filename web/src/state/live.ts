@@ -4,6 +4,7 @@
  *
  *   badge, unread     what the server counts; `badge` and `bell` always hold the latest
  *   post              a followed author published
+ *   changed           a post of somebody in the inbox was edited or deleted, read or not; null: many were
  *   notification      a scene came out in a story that the user subscribes to
  *   activity, missed  something happened to the post that is open (`openPost`); there was too much of it
  *   watching          from now on one hears of the open post: look again
@@ -13,13 +14,14 @@ import { effect, signal, untracked } from "@preact/signals";
 import { call, requestHeaders } from "../api/client";
 import { problemOf } from "../api/problem";
 import { readEvents, type SseEvent } from "../api/sse";
-import type { ActivityEvent, BadgeEvent, NotificationEvent, PostEvent, UnreadEvent } from "../api/types";
+import type { ActivityEvent, BadgeEvent, ChangedEvent, NotificationEvent, PostEvent, UnreadEvent } from "../api/types";
 import { isSignedIn, me, signOut } from "./session";
 import { complain } from "./toasts";
 
 export interface LiveEvents {
     badge: BadgeEvent;
     post: PostEvent;
+    changed: ChangedEvent;
     notification: NotificationEvent;
     unread: UnreadEvent;
     activity: ActivityEvent;
@@ -74,6 +76,8 @@ function take(event: SseEvent): void {
         }
         case "post":
             return emit("post", JSON.parse(event.data) as PostEvent);
+        case "changed":
+            return emit("changed", JSON.parse(event.data) as ChangedEvent);
         case "activity":
             return emit("activity", JSON.parse(event.data) as ActivityEvent);
         case "missed":
