@@ -36,6 +36,9 @@ function Types({ types, change }: { types: EventType[]; change: (types: EventTyp
 export function EventChoice({ told, change }: { told: Told; change: (told: Told) => void }) {
     return (
         <>
+            <span class="field-label" aria-hidden="true">
+                {t("hook.told")}
+            </span>
             <Choices<Told["of"]>
                 legend={t("hook.told")}
                 name="hook-told"
