@@ -481,3 +481,48 @@ test("people: one follows and unfollows in the list, and it is undone if the ser
     await window.page.locator("main [data-row]").waitFor();
     assert.equal(await button(me).count(), 0, "nobody follows oneself");
 });
+
+test("what is being written stays through leaving and reloading, until it is published, discarded, or one signs out", async () => {
+    const [author, other] = users(2);
+    const window = await open(author);
+    const { page } = window;
+    const fields = async () => [await page.inputValue("#write-title"), await page.inputValue("#write-body"),
+        await page.locator("[name=kind]:checked").getAttribute("value")];
+    const write = async (title) => {
+        await page.fill("#write-title", title);
+        await page.fill("#write-body", "Half a sentence");
+        await page.getByText("Activity", { exact: true }).click();
+    };
+    const back = async () => {
+        await page.click("[data-nav=inbox]");
+        await page.waitForSelector("[data-mark-all]");
+        await page.click("[data-nav=write]");
+    };
+    await page.click("[data-nav=write]");
+    await write("A draft");
+    await back();
+    await eventually(fields, ["A draft", "Half a sentence", "activity"]);
+    await page.reload();
+    await eventually(fields, ["A draft", "Half a sentence", "activity"]);
+    await page.goto("about:blank");
+    await page.goto(`${server.origin}/#/write`);
+    await eventually(fields, ["A draft", "Half a sentence", "activity"]);
+    await page.getByRole("button", { name: "Publish" }).click();
+    await page.waitForSelector("article.post");
+    await page.click("[data-nav=write]");
+    await eventually(fields, ["", "", "note"]);
+
+    await write("Never mind");
+    await page.getByRole("button", { name: "Discard" }).click();
+    await eventually(fields, ["", "", "activity"]);
+    await back();
+    await eventually(fields, ["", "", "note"]);
+
+    await write("Mine alone");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.waitForSelector("main.sign-in");
+    assert.doesNotMatch(await page.evaluate(() => JSON.stringify(localStorage)), /Mine alone/);
+    await window.signIn(other);
+    await window.go("#/write");
+    await eventually(fields, ["", "", "note"]);
+});

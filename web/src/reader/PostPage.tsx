@@ -82,7 +82,7 @@ function EditPost({ post, done }: { post: Signal<Post>; done: () => void }) {
         done();
     };
     const first = { title: post.value.title, body: post.value.body };
-    return <PostForm first={first} submit={t("app.save")} send={send} cancel={done} />;
+    return <PostForm first={first} submit={t("app.save")} send={send} cancel={{ label: t("app.cancel"), run: done }} />;
 }
 
 function Article({ post }: { post: Signal<Post> }) {

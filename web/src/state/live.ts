@@ -15,7 +15,7 @@ import { call, requestHeaders } from "../api/client";
 import { problemOf } from "../api/problem";
 import { readEvents, type SseEvent } from "../api/sse";
 import type { ActivityEvent, BadgeEvent, ChangedEvent, NotificationEvent, PostEvent, UnreadEvent } from "../api/types";
-import { isSignedIn, me, signOut } from "./session";
+import { endSession, isSignedIn, me } from "./session";
 import { complain } from "./toasts";
 
 export interface LiveEvents {
@@ -123,7 +123,7 @@ async function follow({ lastId, post, again }: Life, stop: AbortSignal): Promise
         const answer = await fetch(post ? `/v1/stream?post_ids=${post}` : "/v1/stream", { headers, signal: silent.signal, cache: "no-store" });
         if (answer.status === 401) {
             complain(await problemOf(answer));
-            signOut();
+            endSession();
             return false;
         }
         if (!answer.ok || !answer.body) return false;

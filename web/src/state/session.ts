@@ -6,6 +6,7 @@
  * in the link that it prints, in the fragment, which browsers do not send: see `signInByLink`.
  */
 import { computed, signal } from "@preact/signals";
+import { forgetDrafts } from "./drafts";
 
 export type Role = "user" | "service" | "admin";
 
@@ -81,7 +82,14 @@ export function signIn(token: string): boolean {
     return true;
 }
 
+/** Whoever leaves leaves nothing behind. */
 export function signOut(): void {
+    forgetDrafts();
+    endSession();
+}
+
+/** The server does not take the token any more. */
+export function endSession(): void {
     set(null);
 }
 

@@ -176,6 +176,8 @@ export const core = {
     "write.name": "Title",
     "write.body": "Text",
     "write.body_hint": "Nothing is uploaded here. A picture is the address (URL) of one on the web: [img]https://…[/img]",
+    "write.draft_hint": "What you write is kept in this browser until you publish it or sign out.",
+    "write.discard": "Discard",
     "write.send": "Publish",
     "write.sent": "Published. Your followers see it now.",
     "write.story_begun": "The story is there. It has nothing to read until you write its first scene, below.",

@@ -178,6 +178,8 @@ export const core: Record<keyof typeof en, string> = {
     "write.name": "标题",
     "write.body": "正文",
     "write.body_hint": "这里不上传文件。图片要写网上的地址（URL）：[img]https://…[/img]",
+    "write.draft_hint": "所写内容保存在本浏览器中，直到发布或退出登录。",
+    "write.discard": "丢弃",
     "write.send": "发布",
     "write.sent": "已发布，粉丝们现在就能看到。",
     "write.story_begun": "故事建好了。在下面写出第一个场景之前，还没有内容可读。",
