@@ -223,8 +223,8 @@ test("without an administrator's token there is nothing to see", () =>
     withDemo([], async ({ server, open }) => {
         const page = await open("stories");
         await page.evaluate(() => {
-            const session = JSON.parse(sessionStorage.getItem("tidings.session"));
-            sessionStorage.setItem("tidings.session", JSON.stringify({ ...session, adminToken: null }));
+            const session = JSON.parse(localStorage.getItem("tidings.session"));
+            localStorage.setItem("tidings.session", JSON.stringify({ ...session, hasAdmin: false }));
         });
         await page.goto(`${server.origin}/#/operator`);
         await page.reload();

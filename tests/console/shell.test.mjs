@@ -13,14 +13,7 @@ test("sign in with a token and out again; what is no token is refused", async ()
     await window.page.goto(server.origin);
     await window.page.fill("#token", "not a token");
     await window.page.getByRole("button", { name: "Sign in" }).click();
-    await window.sees("This is not a token, or it has expired.");
-
-    // It looks like one; the server knows better.
-    const [head, body] = server.token(user).split(".");
-    await window.page.fill("#token", `${head}.${body}.AAAA`);
-    await window.page.getByRole("button", { name: "Sign in" }).click();
-    await window.page.waitForSelector(".toast.error");
-    await window.page.waitForSelector("main.sign-in");
+    await window.sees("This is not a token: it must be three parts");
 
     await window.signIn(user);
     await eventually(() => window.page.locator(".who strong").innerText(), "Robin");
@@ -31,7 +24,7 @@ test("sign in with a token and out again; what is no token is refused", async ()
     await window.page.getByRole("button", { name: "Sign out" }).click();
     await window.page.waitForSelector("main.sign-in");
     await eventually(() => window.page.title(), "Sign in · Tidings");
-    assert.equal(await window.page.evaluate(() => sessionStorage.getItem("tidings.session")), null);
+    assert.equal(await window.page.evaluate(() => localStorage.getItem("tidings.session")), null);
 });
 
 test("Chinese and English can be switched, and the choice stays", async () => {

@@ -4,8 +4,9 @@ import { t } from "../i18n";
 import { FIRST, pages } from "../pages";
 import { badge } from "../state/live";
 import { nameHere, place } from "../state/router";
-import { isSignedIn, me } from "../state/session";
+import { isEntering, isSignedIn, me } from "../state/session";
 import { subject } from "../state/subject";
+import { Loading } from "../ui/bits";
 import { ConnectionBar } from "./ConnectionBar";
 import { Confirm } from "./Confirm";
 import { Help } from "./Help";
@@ -46,7 +47,7 @@ export function App() {
     if (!isSignedIn.value)
         return (
             <>
-                <SignIn />
+                {isEntering.value ? <Loading /> : <SignIn />}
                 <Toasts />
             </>
         );
