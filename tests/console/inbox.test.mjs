@@ -352,7 +352,7 @@ test("rows say how often a post was liked, kept and commented; also those that c
     await server.comment(fan, posts[0], "The oldest");
     await server.call(authors[0], "DELETE", `/v1/posts/${posts[28]}`);
     const window = await open(fan);
-    const counts = (post) => window.row(post).locator(".stats").allInnerTexts().then((all) => all.map((text) => text.match(/\d+/g).join(" ")));
+    const counts = (post) => window.row(post).locator(".stats").allInnerTexts().then((all) => all.map((text) => (text.match(/\d+/g) ?? []).join(" ")));
     await eventually(() => counts(posts[29]), ["2 1 0"]);
     assert.deepEqual(await counts(posts[28]), [], "a deleted one has none");
     await window.row(posts[12]).scrollIntoViewIfNeeded();

@@ -58,6 +58,7 @@ export function PostRow(props: {
 
 export function ItemRow({ item, stats, mark }: {
     item: Item;
+    /** Undefined: not known yet; null: there are none. */
     stats: PostStats | null | undefined;
     mark?: (isRead: boolean) => void;
 }) {
@@ -70,7 +71,7 @@ export function ItemRow({ item, stats, mark }: {
             class={item.is_deleted ? "deleted" : unread ? "unread" : mine ? "" : "read"}
             state={item.is_deleted ? t("inbox.item_deleted") : unread ? t("inbox.item_unread") : ""}
             notice={item.is_deleted ? item.notice : null}
-            foot={stats && !item.is_deleted ? <Stats stats={stats} /> : null}
+            foot={item.is_deleted || stats === null ? null : <Stats stats={stats} />}
             marks={
                 mark && !item.is_deleted ? (
                     <button

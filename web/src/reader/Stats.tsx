@@ -17,7 +17,9 @@ function Count({ icon, label, n }: { icon: IconName; label: string; n: number })
     );
 }
 
-export function Stats({ stats, heat = false }: { stats: PostStats; heat?: boolean }) {
+/** What is not known yet has its room, so that nothing moves when it comes. */
+export function Stats({ stats, heat = false }: { stats: PostStats | undefined; heat?: boolean }) {
+    if (!stats) return <p class="stats" />;
     return (
         <p class="stats">
             <Count icon="heart" label={t("post.like")} n={stats.like_count} />
