@@ -172,3 +172,26 @@ test("a new tab acts for whom the tab acts that it was opened from; each keeps i
     await third.waitForSelector(".chart canvas"); // with the administrator's token
     assert.doesNotMatch(await page.evaluate(() => JSON.stringify(localStorage) + JSON.stringify(sessionStorage)), /eyJ/);
 });
+
+test("a stranger's link signs nobody out, and nobody in as somebody else without being asked", async () => {
+    const [user, stranger] = users(2);
+    await server.name(user, "Robin");
+    await server.name(stranger, "Mallory");
+    const window = await open(user);
+    const { page } = window;
+    const who = () => page.locator(".who strong").innerText();
+    for (const token of ["x", "a.b.c", forged({ sub: String(user), exp: in_s(-3600) })]) {
+        await window.go(`#dev=${token}`);
+        await page.locator(".toast.error").last().waitFor();
+        await page.locator(".toast.error button").last().click();
+        await eventually(who, "Robin");
+    }
+    await window.go(`#dev=${server.token(stranger)}`);
+    await page.locator("dialog", { hasText: `as user ${stranger}` }).getByRole("button", { name: "Cancel" }).click();
+    await page.reload();
+    await window.online();
+    await eventually(who, "Robin");
+    await window.go(`#dev=${server.token(stranger)}`);
+    await window.confirm();
+    await eventually(who, "Mallory");
+});

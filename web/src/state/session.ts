@@ -8,7 +8,10 @@
  */
 import { batch, computed, signal } from "@preact/signals";
 import { Problem, problemOf } from "../api/problem";
+import { t } from "../i18n";
+import { confirm } from "./confirm";
 import { forgetDrafts } from "./drafts";
+import { complain } from "./toasts";
 
 export type Role = "user" | "service" | "admin";
 
@@ -152,7 +155,6 @@ const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 /** Has the browser keep the token; throws what is wrong with it. */
 async function keepToken(token: string, which: Which): Promise<Claims> {
-    if (!TOKEN.test(token)) throw new Problem(401, "token_malformed", "");
     await ending;
     await ask("POST", which, token);
     try {
@@ -164,7 +166,9 @@ async function keepToken(token: string, which: Which): Promise<Claims> {
 }
 
 export async function signIn(token: string): Promise<void> {
-    const said = await keepToken(token.trim().replace(/^Bearer\s+/i, ""), "user");
+    const bare = token.trim().replace(/^Bearer\s+/i, "");
+    await look(bare);
+    const said = await keepToken(bare, "user");
     set({ ...said, hasAdmin: false, dev: false, actsFor: null });
 }
 
@@ -188,17 +192,33 @@ export const isEntering = signal(false);
 /** What was wrong with the link. */
 export const linkProblem = signal<unknown>(null);
 
+/** Whom a token is of, without keeping it. */
+async function look(token: string): Promise<Claims> {
+    if (!TOKEN.test(token)) throw new Problem(401, "token_malformed", "");
+    return (await ask("GET", "user", token))!;
+}
+
+/** A link may come from anybody: whoever is signed in is asked before becoming somebody else, and stays if it is wrong. */
+async function mayEnter(token: string): Promise<boolean> {
+    const now = session.value;
+    const said = await look(token);
+    if (!now || (now.userId === said.userId && now.role === said.role)) return true;
+    return confirm(t("signin.other", { id: said.userId }), t("signin.go"));
+}
+
 async function enter(token: string, admin: string | null, user: number): Promise<void> {
     isEntering.value = true;
     linkProblem.value = null;
     try {
+        if (!(await mayEnter(token))) return;
+        if (admin) await look(admin);
         const said = await keepToken(token, "user");
         if (admin) await keepToken(admin, "admin");
         write(sessionStorage, ACTS, null);
         set({ ...said, hasAdmin: !!admin, dev: true, actsFor: isId(user) ? user : null });
     } catch (problem) {
-        linkProblem.value = problem;
-        endSession();
+        if (session.value) complain(problem);
+        else linkProblem.value = problem;
     } finally {
         isEntering.value = false;
     }

@@ -33,6 +33,7 @@ export const core = {
     "signin.token": "Token",
     "signin.token_hint": "A JWT, three parts with dots between. This browser keeps it, for all its tabs, until you sign out or close it.",
     "signin.go": "Sign in",
+    "signin.other": "This link signs you in as user {id}, in all tabs. Is it yours?",
     "signin.why_malformed": "This is not a token: it must be three parts with dots between, whole, as it was given to you.",
     "signin.why_signature": "This token is not of this server: it is not signed with a key that the server knows.",
     "signin.why_claims": "The token is signed as it should be, but what it says is not right.",

@@ -35,6 +35,7 @@ export const core: Record<keyof typeof en, string> = {
     "signin.token": "令牌",
     "signin.token_hint": "JWT，以点分隔的三段。由本浏览器保存，所有标签页共用，直到退出登录或关闭浏览器。",
     "signin.go": "登录",
+    "signin.other": "这个链接会让你在所有标签页中以用户 {id} 的身份登录。这是你自己的链接吗？",
     "signin.why_malformed": "这不是令牌：应是以点分隔的三段，须完整粘贴。",
     "signin.why_signature": "这个令牌不属于本服务器：签名所用的密钥服务器不认识。",
     "signin.why_claims": "令牌签名无误，但内容不对。",
