@@ -17,12 +17,19 @@ static void mark(void *ctx, uint64_t user)
         marking->users.messages[i] |= marking->bit;
 }
 
-void activity_mark(struct watched *watched, const struct tidings_event *events, size_t i,
-                   struct activity_users users)
+bool activity_is_repeat(const struct tidings_event *events, size_t i)
 {
     for (size_t k = 0; k < i; k++)
         if (events[k].type == events[i].type && events[k].target_id == events[i].target_id)
-            return;
+            return true;
+    return false;
+}
+
+void activity_mark(struct watched *watched, const struct tidings_event *events, size_t i,
+                   struct activity_users users)
+{
+    if (activity_is_repeat(events, i))
+        return;
     watched_each(watched, activity_post(&events[i]), mark,
                  &(struct marking){users, UINT64_C(1) << i});
 }
@@ -41,10 +48,20 @@ void activity_make(struct parcel *parcel, const struct tidings_event *events, si
     parcel->about[i] = activity_post(&events[i]);
 }
 
+void activity_make_change(struct parcel *parcel, const struct tidings_event *events, size_t i)
+{
+    size_t from = parcel->text.len;
+    message_changed(&parcel->text, &events[i]);
+    parcel->changes[i] = parcel_slice(parcel, from);
+}
+
 void activity_make_missed(struct parcel *parcel)
 {
     size_t from = parcel->text.len;
     message_missed(&parcel->text);
     parcel->messages[0] = parcel_slice(parcel, from);
     parcel->about[0] = ANY_POST;
+    from = parcel->text.len;
+    message_changed(&parcel->text, NULL);
+    parcel->changes[0] = parcel_slice(parcel, from);
 }

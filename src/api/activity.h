@@ -23,6 +23,9 @@ struct activity_users {
     uint64_t *messages;
 };
 
+/* Whether an event before event i says the same. */
+bool activity_is_repeat(const struct tidings_event *events, size_t i);
+
 /* Marks those who have the post of event i open; nobody if an event before it says the same. */
 void activity_mark(struct watched *watched, const struct tidings_event *events, size_t i,
                    struct activity_users users);
@@ -34,7 +37,10 @@ void activity_mark_missed(struct watched *watched, struct activity_users users);
 void activity_make(struct parcel *parcel, const struct tidings_event *events, size_t i,
                    const struct tidings_counts *counts);
 
-/* The message that there was too much to be told. */
+/* The change that event i is to inboxes. */
+void activity_make_change(struct parcel *parcel, const struct tidings_event *events, size_t i);
+
+/* The message, and the first change, that there was too much to be told. */
 void activity_make_missed(struct parcel *parcel);
 
 #endif

@@ -3,10 +3,12 @@
 #ifndef API_EMBEDDED_H
 #define API_EMBEDDED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct embedded_file {
-    const char *name; /* of an asset: with a hash of the content, so what has it never changes */
+    const char *name; /* of an asset */
+    bool lasting;     /* the name has a hash of the content, so what has it never changes */
     const char *type;
     const char *etag; /* weak: the same for both forms */
     const unsigned char *plain;

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "api/internal.h"
+#include "api/session.h"
 #include "base/log.h"
 #include "base/utf8.h"
 #include "http/cors.h"
@@ -408,17 +409,30 @@ static bool take_seen(struct exchange *ex)
     return true;
 }
 
-static bool authenticate(struct exchange *ex)
+/* A bearer token, or else that of a session of the console. */
+static bool take_token(struct exchange *ex)
 {
     static const char scheme[] = "Bearer ";
     size_t count, n = sizeof scheme - 1;
     struct http_text header = http_request_header(ex->req, "Authorization", &count);
-    if (!header.p || header.n < n - 1 || strncasecmp(header.p, scheme, n - 1))
+    if (!header.p) {
+        ex->token = session_token(ex->req);
+        return ex->token.p || refuse_token(ex, JWT_MALFORMED, &no_token);
+    }
+    if (header.n < n - 1 || strncasecmp(header.p, scheme, n - 1))
         return refuse_token(ex, JWT_MALFORMED, &no_token);
     if (count > 1 || header.n <= n || header.p[n - 1] != ' ')
         return refuse_token(ex, JWT_MALFORMED, &refusals[JWT_MALFORMED]);
-    enum jwt_reason reason = jwt_verifier_check(exchange_loop(ex)->verifier, header.p + n,
-                                                header.n - n, api_now_ms(), &ex->claims);
+    ex->token = (struct http_text){header.p + n, header.n - n};
+    return true;
+}
+
+static bool authenticate(struct exchange *ex)
+{
+    if (!take_token(ex))
+        return false;
+    enum jwt_reason reason = jwt_verifier_check(exchange_loop(ex)->verifier, ex->token.p,
+                                                ex->token.n, api_now_ms(), &ex->claims);
     if (reason)
         return refuse_token(ex, reason, &refusals[reason]);
     bool allowed = ex->route->access == ACCESS_USER || ex->claims.role == JWT_ROLE_ADMIN ||
@@ -558,7 +572,7 @@ static void begin(struct exchange *ex)
 
 /*
  * What a browser asks before it sends what a page of another origin wants sent: no token comes with it. Browsers keep the
- * answer for two hours at most, one for each path.
+ * answer for two hours at most, one for each path. Tidings-Session is not among the headers, and must never be: session.h.
  */
 static void respond_preflight(struct exchange *ex)
 {

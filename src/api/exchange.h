@@ -59,6 +59,7 @@ struct exchange {
     struct http_request *req;
     const struct route *route;
     struct jwt_claims claims;
+    struct http_text token; /* that they are of */
     uint64_t user_id;       /* the acting user */
     bool exact;             /* nothing that a server remembers will do */
     uint64_t seen;          /* nor anything older than that */

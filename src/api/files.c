@@ -19,6 +19,7 @@ static const char docs_policy[] =
 
 /* What must be asked for each time, since it may be another one after an upgrade. */
 static const char ask_again[] = "no-cache";
+static const char keep_for_ever[] = "public, max-age=31536000, immutable";
 
 /* Where the word begins; NULL if the text has none. */
 static const char *find(struct http_text text, const char *word)
@@ -82,7 +83,7 @@ void run_docs(struct exchange *ex)
     respond_file(ex, &embedded_docs, ask_again, docs_policy);
 }
 
-/* It names the assets; those never change. */
+/* It names the assets. */
 void run_console(struct exchange *ex)
 {
     respond_file(ex, &embedded_console, ask_again, console_policy);
@@ -96,7 +97,7 @@ void run_asset(struct exchange *ex)
         const struct embedded_file *file = &embedded_assets[i];
         if (path.n == before + strlen(file->name) &&
             !memcmp(path.p + before, file->name, path.n - before)) {
-            respond_file(ex, file, "public, max-age=31536000, immutable", console_policy);
+            respond_file(ex, file, file->lasting ? keep_for_ever : ask_again, console_policy);
             return;
         }
     }

@@ -94,6 +94,9 @@ render_fn render_webhooks, render_webhook;
 /* files.c */
 run_fn run_openapi, run_docs, run_console, run_asset;
 
+/* session.c */
+run_fn run_session_get, run_session_create, run_session_delete;
+
 /* system.c */
 run_fn run_ticket, run_healthz, run_readyz, run_metrics, run_status, run_verify, run_backup;
 

@@ -70,6 +70,15 @@ void message_activity(struct buf *to, const struct tidings_event *event, uint64_
     end(to, &out);
 }
 
+void message_changed(struct buf *to, const struct tidings_event *event)
+{
+    struct json_out out = begin(to, "changed", 0);
+    const char *type = event ? tidings_event_name(event->type) : "";
+    put_id(&out, "post_id", event ? event->target_id : 0);
+    put_shown(&out, "type", (struct tidings_text){type, strlen(type)});
+    end(to, &out);
+}
+
 void message_missed(struct buf *to)
 {
     struct json_out out = begin(to, "missed", 0);

@@ -30,6 +30,9 @@ void message_notification(struct buf *to, const struct tidings_notification *not
 void message_activity(struct buf *to, const struct tidings_event *event, uint64_t post,
                       const struct tidings_counts *counts);
 
+/* A post that is in the reader's inbox was edited or deleted. NULL: there was too much of that to be told. */
+void message_changed(struct buf *to, const struct tidings_event *event);
+
 /* What happened to open posts was too much to be told. */
 void message_missed(struct buf *to);
 

@@ -25,6 +25,7 @@ enum { PARCEL_MESSAGES = 64 };
 struct told {
     uint64_t user;
     uint64_t messages; /* bits: which of the parcel's messages */
+    uint64_t changes;  /* likewise, of its changes */
     uint64_t
         badge; /* NOT_COUNTED: nothing to be said of it; else told if it is another than the last time, ... */
     uint64_t unread; /* ... and so the number of notifications */
@@ -40,6 +41,7 @@ struct parcel {
     struct slice messages[PARCEL_MESSAGES];
     uint64_t about
         [PARCEL_MESSAGES]; /* by message: for streams that have this post open; 0: for all, ... */
+    struct slice changes[PARCEL_MESSAGES]; /* posts that changed, for all streams */
     size_t n, room;
     struct told *told; /* by user id */
 };

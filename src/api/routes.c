@@ -103,6 +103,9 @@ const struct route routes[] = {
 
     {POST,   "/v1/stream/ticket",           "createTicket",   USER, 201, NULL,                   NULL,               run_ticket, ""},
     {GET,    "/v1/stream",                  "stream",         USER, 200, NULL,                   NULL,               streams_open, "ticket post_ids"},
+    {GET,    "/v1/session",                 "getSession",     USER, 200, NULL,                   NULL,               run_session_get, ""},
+    {POST,   "/v1/session",                 "createSession",  USER, 201, NULL,                   NULL,               run_session_create, ""},
+    {DELETE, "/v1/session",                 "deleteSession",  PUBLIC, 204, NULL,                 NULL,               run_session_delete, ""},
     {GET,    "/v1/events",                  "listEvents",     SERVICE, 200, prepare_events,      render_events,      NULL, "after limit"},
 
     {GET,    "/v1/admin/status",            "getStatus",      ADMIN, 200, NULL,                  NULL,               run_status, ""},

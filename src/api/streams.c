@@ -216,6 +216,8 @@ static void tell(struct online *online, const struct parcel *parcel, const struc
 {
     for (uint64_t bits = told->messages; bits; bits &= bits - 1)
         send_message(online, parcel, (unsigned)__builtin_ctzll(bits));
+    for (uint64_t bits = told->changes; bits; bits &= bits - 1)
+        send_all(online, parcel, parcel->changes[__builtin_ctzll(bits)]);
     send_all(online, parcel, told->own);
     if (told->badge != NOT_COUNTED && told->badge != online->badge) {
         online->badge = told->badge;

@@ -28,9 +28,9 @@ struct greeting {
 struct round {
     uint64_t *users; /* online, ascending */
     size_t n, room;
-    bool *counts_badge, *counts_unread; /* by place in users: to be counted anew */
-    uint64_t *messages, *scenes;        /* likewise: bits, of the events that concern the user */
-    uint64_t *badges;                   /* likewise: the counts */
+    bool *counts_badge, *counts_unread;    /* by place in users: to be counted anew */
+    uint64_t *messages, *scenes, *changes; /* likewise: bits, of the events that concern the user */
+    uint64_t *badges;                      /* likewise: the counts */
     struct tidings_event events[PARCEL_MESSAGES];
     struct tidings_notification told_scenes[PARCEL_MESSAGES]; /* by event; id 0: none */
     size_t n_events;
@@ -65,6 +65,7 @@ struct concern {
     bool delivered;             /* those too who have something delivered and follow no more */
     bool post, scene;           /* they are told of it */
     bool badge, unread;         /* what may have moved */
+    bool changed;               /* a post that they have is another now: they are told */
     bool activity;              /* it happened to a post: those who have it open are told */
 };
 
@@ -72,7 +73,9 @@ static const struct concern concerns[] = {
     [TIDINGS_EVENT_POST_PUBLISHED] = {FOLLOWERS, TIDINGS_OP_FANS_AMONG, .post = true,
                                       .badge = true},
     [TIDINGS_EVENT_POST_DELETED] = {FOLLOWERS, TIDINGS_OP_FANS_AMONG, .delivered = true,
-                                    .badge = true, .activity = true},
+                                    .badge = true, .changed = true, .activity = true},
+    [TIDINGS_EVENT_POST_EDITED] = {FOLLOWERS, TIDINGS_OP_FANS_AMONG, .delivered = true,
+                                   .changed = true, .activity = true},
     [TIDINGS_EVENT_SCENE_PUBLISHED] = {FOLLOWERS, TIDINGS_OP_SUBSCRIBERS_AMONG, .scene = true},
     [TIDINGS_EVENT_SCENE_DELETED] = {FOLLOWERS, TIDINGS_OP_SUBSCRIBERS_AMONG, .delivered = true,
                                      .unread = true},
@@ -83,7 +86,6 @@ static const struct concern concerns[] = {
     [TIDINGS_EVENT_INBOX_READ] = {ACTOR, .badge = true},
     [TIDINGS_EVENT_INBOX_PURGED] = {ACTOR, .badge = true},
     [TIDINGS_EVENT_NOTIFICATIONS_READ] = {ACTOR, .unread = true},
-    [TIDINGS_EVENT_POST_EDITED] = {.activity = true},
     [TIDINGS_EVENT_REACTION_CREATED] = {.activity = true},
     [TIDINGS_EVENT_REACTION_DELETED] = {.activity = true},
     [TIDINGS_EVENT_VOTE_CREATED] = {.activity = true},
@@ -122,6 +124,7 @@ static void mark(struct round *round, size_t i, const struct concern *concern, s
     round->counts_unread[i] |= concern->unread || concern->scene;
     round->messages[i] |= (uint64_t)concern->post << event;
     round->scenes[i] |= (uint64_t)concern->scene << event;
+    round->changes[i] |= (uint64_t)concern->changed << event;
 }
 
 static void mark_user(struct round *round, uint64_t user, const struct concern *concern)
@@ -154,7 +157,7 @@ static void mark_followers(struct teller *teller, size_t event, const struct con
 
 static void mark_everybody(struct round *round)
 {
-    static const struct concern all = {.badge = true, .unread = true};
+    static const struct concern all = {.badge = true, .unread = true, .changed = true};
     for (size_t i = 0; i < round->n; i++)
         mark(round, i, &all, 0);
 }
@@ -264,6 +267,7 @@ static void make_told(struct teller *teller, struct parcel *parcel, size_t i)
     struct told *told = &parcel->told[parcel->n];
     *told = (struct told){.user = round->users[i],
                           .messages = round->messages[i],
+                          .changes = round->changes[i],
                           .badge = NOT_COUNTED,
                           .unread = NOT_COUNTED};
     if (round->counts_badge[i])
@@ -294,7 +298,8 @@ static void deliver(struct teller *teller, struct parcel *parcel, unsigned first
 
 static bool is_concerned(const struct round *round, size_t i)
 {
-    return round->counts_badge[i] || round->counts_unread[i] || round->messages[i];
+    return round->counts_badge[i] || round->counts_unread[i] || round->messages[i] ||
+           round->changes[i];
 }
 
 /* All that a round has found, to every loop. */
@@ -313,6 +318,8 @@ static void tell_round(struct teller *teller)
             make_post(teller, parcel, i);
         if (concern->scene)
             load_scene(teller, i);
+        if (concern->changed)
+            activity_make_change(parcel, round->events, i);
         if (concern->activity)
             make_activity(teller, parcel, i);
     }
@@ -423,11 +430,12 @@ static bool begin_round(struct teller *teller)
     struct round *round = &teller->round;
     round->n = audience_copy(&teller->audience, &round->users, &round->room);
     size_t n = round->n;
-    round->messages = n ? calloc(n, 2 * sizeof(bool) + 4 * sizeof(uint64_t)) : NULL;
+    round->messages = n ? calloc(n, 2 * sizeof(bool) + 5 * sizeof(uint64_t)) : NULL;
     if (!round->messages)
         return false;
     round->scenes = round->messages + n;
-    round->badges = round->scenes + n; /* and the room that count_some_badges wants */
+    round->changes = round->scenes + n;
+    round->badges = round->changes + n; /* and the room that count_some_badges wants */
     round->counts_badge = (bool *)(void *)(round->badges + 2 * n);
     round->counts_unread = round->counts_badge + n;
     return true;
@@ -447,7 +455,7 @@ static void run_round(struct teller *teller)
         const struct concern *concern = concern_of(round->events[i].type);
         if (concern->whom == ACTOR)
             mark_user(round, round->events[i].actor_user_id, concern);
-        else if (concern->whom == FOLLOWERS)
+        else if (concern->whom == FOLLOWERS && !activity_is_repeat(round->events, i))
             mark_followers(teller, i, concern);
         if (concern->activity)
             activity_mark(&teller->watched, round->events, i, users);

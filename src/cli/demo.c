@@ -23,8 +23,7 @@ static const struct {
     int hours_ago;
 } posts[] = {
     {2, TIDINGS_NOTE, "Sourdough, week three",
-     "It rises now. The trick was patience, and a warmer "
-     "shelf.\n[img]https://example.org/loaf.jpg[/img]",
+     "It rises now. The trick was patience, and a warmer shelf.\n[img]/assets/demo-loaf.svg[/img]",
      70},
     {3, TIDINGS_NOTE, "周末去爬山", "早上六点出发，山顶的风很大，云海值得。", 64},
     {4, TIDINGS_ACTIVITY, "Thursday run, 7 pm at the bridge", "Easy pace, everybody is welcome.",
@@ -84,7 +83,7 @@ static const struct {
     {0, TOP, 5, "The crust looks perfect. 🍞", 90, {DEMO_READER}, {0}},
     {0, TOP, 6, "BUY CHEAP OVENS NOW at example.com", 100, {0}, {2, 3, 4}},
     {1, TOP, 6, "下次叫上我！", 20, {3}, {0}},
-    {1, 5, 3, "好，下个月再去。[img]https://example.org/summit.jpg[/img]", 25, {6}, {0}},
+    {1, 5, 3, "好，下个月再去。[img]/assets/demo-summit.svg[/img]", 25, {6}, {0}},
     {2, TOP, DEMO_READER, "I am in.", 60, {4}, {0}},
     {7, TOP, 3, "Twice a day, and never when you look.", 15, {5, 2}, {0}},
 };
@@ -102,7 +101,7 @@ static const struct {
      10,
      "The first evening",
      {"Did you see it? The lighthouse.", "What about it?", "It is not where it was this morning.",
-      "[img]https://example.org/lighthouse.jpg[/img] Count the rocks."}},
+      "[img]/assets/demo-lighthouse.svg[/img] Count the rocks."}},
     {3,
      300,
      "Seven rocks",
@@ -117,7 +116,7 @@ static const struct {
      5,
      "The first letter",
      {"Dear neighbour: your window sill is warm.", "But the flower pots keep the sun out. 🐈",
-      "[img]https://example.org/cat.jpg[/img][img]https://example.org/pot.jpg[/img]"}},
+      "[img]/assets/demo-cat.svg[/img][img]/assets/demo-pot.svg[/img]"}},
     {9, 25, "第二封信", {"花盆挪开了，谢谢。", "现在请谈谈鱼的问题。"}},
 };
 

@@ -65,3 +65,32 @@ test("what is possible only by a token of a service or an administrator is marke
 });
 
 const newest = (window) => window.page.locator("main [data-row]").first().getAttribute("data-post");
+
+test("every picture of the demo community is there", async () => {
+    const window = await fresh();
+    await window.page.goto(server.link);
+    await window.online();
+    const { items } = await server.call(1, "GET", "/v1/inbox?limit=50");
+    const post = (begins) => items.find((item) => item.title.startsWith(begins)).post_id;
+    const drawn = (scope) => window.page.locator(`${scope} img.picture`).evaluateAll((all) =>
+        all.map((one) => one.complete && one.naturalWidth >= 600 && new URL(one.src).pathname));
+    for (const [place, scope, names] of [
+        [`#/post/${post("Sourdough")}`, "article", ["loaf"]],
+        [`#/post/${post("周末")}`, ".comments", ["summit"]],
+    ]) {
+        await window.go(place);
+        await eventually(() => drawn(scope), names.map((name) => `/assets/demo-${name}.svg`));
+    }
+    await window.page.locator("details summary", { hasText: "Another user id" }).click();
+    await window.page.fill("#act-as-id", "4242"); // who has read nothing
+    await window.page.getByRole("button", { name: "Switch" }).click();
+    for (const [begins, names] of [["The lighthouse", ["lighthouse"]], ["Letters", ["cat", "pot"]]]) {
+        await window.go(`#/story/${await server.demoStory(begins)}`);
+        await eventually(async () => {
+            const next = window.page.locator("[data-read-on]");
+            if ((await drawn(".chat")).length < names.length && (await next.count())) await next.click();
+            return drawn(".chat");
+        }, names.map((name) => `/assets/demo-${name}.svg`));
+    }
+    assert.equal(await window.page.locator(".picture-odd").count(), 0);
+});

@@ -343,3 +343,48 @@ test("of many posts at once three are told and the others counted, and what one 
     await eventually(told, ["New: Later"]);
     assert.equal(await more.count(), 0);
 });
+
+test("rows say how often a post was liked, kept and commented; also those that came later, and after a change", async () => {
+    const { fan, authors, posts } = await reader(1, 30);
+    await server.call(fan, "PUT", `/v1/posts/${posts[29]}/like`);
+    await server.call(authors[0], "PUT", `/v1/posts/${posts[29]}/like`);
+    await server.call(fan, "PUT", `/v1/posts/${posts[29]}/fav`);
+    await server.comment(fan, posts[0], "The oldest");
+    await server.call(authors[0], "DELETE", `/v1/posts/${posts[28]}`);
+    const window = await open(fan);
+    const counts = (post) => window.row(post).locator(".stats").allInnerTexts().then((all) => all.map((text) => (text.match(/\d+/g) ?? []).join(" ")));
+    await eventually(() => counts(posts[29]), ["2 1 0"]);
+    assert.deepEqual(await counts(posts[28]), [], "a deleted one has none");
+    await window.row(posts[12]).scrollIntoViewIfNeeded();
+    await eventually(() => counts(posts[0]), ["0 0 1"], "of the second page");
+
+    await server.comment(fan, posts[29], "One more");
+    await server.publish(authors[0], "News"); // the list is read again
+    await eventually(() => counts(posts[29]), ["2 1 1"]);
+    await window.go(`#/user/${authors[0]}`);
+    await eventually(() => counts(posts[29]), ["2 1 1"], "the author's page has them, too");
+});
+
+test("rows change live, those that are read as well: an edit and a deletion", async () => {
+    const { fan, authors, posts } = await reader(1, 3);
+    const [author] = authors;
+    await server.call(fan, "POST", "/v1/inbox/mark-read", { post_ids: posts });
+    const [inbox, page, away] = [await open(fan), await open(fan), await open(fan)];
+    await page.go(`#/user/${author}`);
+    await away.row(posts[0]).waitFor();
+    await away.go("#/write");
+    const title = (window, post) => window.row(post).locator("h2 a").innerText({ timeout: 200 }).catch(() => "");
+    for (const window of [inbox, page]) await eventually(() => title(window, posts[0]), "Post 1");
+
+    await server.call(author, "PATCH", `/v1/posts/${posts[0]}`, { title: "Better", body: "Other words" });
+    for (const window of [inbox, page]) {
+        await eventually(() => title(window, posts[0]), "Better");
+        assert.equal(await window.row(posts[0]).locator(".excerpt").innerText(), "Other words");
+        assert.equal(await window.rowState(posts[0]), "read");
+    }
+    await server.call(author, "DELETE", `/v1/posts/${posts[1]}`);
+    await eventually(() => inbox.rowState(posts[1]), "deleted");
+    await eventually(() => page.row(posts[1]).count(), 0);
+    await away.go("#/inbox");
+    await eventually(() => title(away, posts[0]), "Better", "and who comes back sees it");
+});

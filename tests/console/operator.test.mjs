@@ -154,6 +154,46 @@ test("a webhook is added, seen failing, tried again, and removed", () =>
         }
     }));
 
+test("a webhook is told of the events that are ticked, and a change shows and keeps them", () =>
+    withDemo(["--webhook-allow", "127.0.0.1"], async ({ server, open }) => {
+        const told = [];
+        const receiver = createServer((request, answer) => {
+            let body = "";
+            request.on("data", (data) => (body += data));
+            request.on("end", () => (told.push(JSON.parse(body).type), answer.writeHead(204).end()));
+        });
+        await new Promise((done) => receiver.listen(0, "127.0.0.1", done));
+        try {
+            const page = await open("operator/webhooks");
+            await page.fill("#hook-name", "search");
+            await page.fill("#hook-url", `http://127.0.0.1:${receiver.address().port}/`);
+            await page.fill("#hook-secret", "sixteen letters at least");
+            await page.getByText("chosen events", { exact: true }).click();
+            const submit = page.locator("form.card button[type=submit]");
+            assert.equal(await submit.isDisabled(), true, "at least one");
+            for (const type of ["PostEdited", "PostPublished"]) await page.locator(`.event-types input[value=${type}]`).check();
+            await submit.click();
+            const card = page.locator("li.card", { hasText: "search" });
+            await until(async () => /: PostPublished, PostEdited$/.test(await card.locator("[data-told]").innerText()), "it says which");
+            await server.publish(2, "For the index");
+            await until(() => told.length, "it is told");
+            assert.match(told[0], /PostPublished/);
+
+            await card.getByRole("button", { name: "Change" }).click();
+            const ticked = () => page.locator(".event-types input:checked").evaluateAll((all) => all.map((one) => one.value));
+            assert.deepEqual(await ticked(), ["PostPublished", "PostEdited"]);
+            await page.locator(".event-types input[value=PostEdited]").uncheck();
+            await submit.click();
+            await until(async () => /: PostPublished$/.test(await card.locator("[data-told]").innerText()), "changed");
+            await card.getByRole("button", { name: "Change" }).click();
+            await page.getByText("new scenes", { exact: true }).click();
+            await submit.click();
+            await until(async () => /: new scenes$/.test(await card.locator("[data-told]").innerText()), "and back");
+        } finally {
+            receiver.close();
+        }
+    }));
+
 test("verify and backup are run, and a job of somebody else is seen at work", { skip }, () =>
     withDemo([], async ({ server, open }) => {
         const page = await open("operator/care");
@@ -183,8 +223,8 @@ test("without an administrator's token there is nothing to see", () =>
     withDemo([], async ({ server, open }) => {
         const page = await open("stories");
         await page.evaluate(() => {
-            const session = JSON.parse(sessionStorage.getItem("tidings.session"));
-            sessionStorage.setItem("tidings.session", JSON.stringify({ ...session, adminToken: null }));
+            const session = JSON.parse(localStorage.getItem("tidings.session"));
+            localStorage.setItem("tidings.session", JSON.stringify({ ...session, hasAdmin: false }));
         });
         await page.goto(`${server.origin}/#/operator`);
         await page.reload();

@@ -390,4 +390,139 @@ test("who begins a story from the stories begins a story", async () => {
     await window.page.fill("#write-title", "Once");
     await window.page.getByRole("button", { name: "Publish" }).click();
     await window.page.fill("#scene-title", "The first scene");
+    await eventually(() => window.page.locator(".toast p").allInnerTexts(), [
+        "The story is there. It has nothing to read until you write its first scene, below."], "followers see nothing yet");
+});
+
+test("forms say that a picture is an address", async () => {
+    const [author] = users(1);
+    const story = await server.publish(author, "A story", "", "story");
+    for (const [locale, says] of [["en-GB", /URL/], ["zh-CN", /网上的地址（URL）|填写.*网址/]]) {
+        const window = await open(author, { locale });
+        for (const [place, hint] of [["#/write", "#write-hint"], ["#/profile", "#profile-hint"], [`#/story/${story.id}`, "#scene-hint"]]) {
+            await window.go(place);
+            assert.match(await window.page.locator(hint).innerText(), says, place);
+        }
+    }
+});
+
+test("back leads to where one came from, as it was left", async () => {
+    const { reader, author, post } = await published();
+    await server.call(reader, "PUT", `/v1/posts/${post}/fav`);
+    const window = await open(reader);
+    const { page } = window;
+    const back = page.locator("[data-back]");
+    for (const [place, title] of [["#/hot/note", "Hot"], ["#/saved/favs", "Saved"], [`#/user/${author}`, "Author"], ["#/inbox?filter=read", "Inbox"]]) {
+        await window.go(place);
+        await window.row(post).locator("[data-open]").click();
+        await page.waitForSelector("article.post");
+        await eventually(() => back.innerText(), title);
+        await page.reload();
+        await eventually(() => back.innerText(), title, "also after a reload");
+        assert.equal(await back.getAttribute("href"), place, "which another tab can open, too");
+        await back.click();
+        await eventually(() => new URL(page.url()).hash, place);
+        await page.goForward();
+        await eventually(() => back.innerText(), title, "and after going forward");
+    }
+
+    // From the post to its author, to whom the author follows, and back the whole way.
+    await page.locator(".byline .user").click();
+    await page.locator(".counters a").first().click();
+    await eventually(() => back.innerText(), "Author");
+    await back.click();
+    await eventually(() => new URL(page.url()).hash, `#/user/${author}`);
+    await page.goBack();
+    await eventually(() => new URL(page.url()).hash, `#/post/${post}`);
+    await eventually(() => back.innerText(), "Inbox");
+});
+
+test("who came from outside goes back to the inbox", async () => {
+    const { reader, post } = await published();
+    const window = await open(reader);
+    await window.page.goto("about:blank");
+    await window.page.goto(`${server.origin}/#/post/${post}`);
+    await window.page.waitForSelector("article.post");
+    await eventually(() => window.page.locator("[data-back]").innerText(), "Inbox");
+    await window.page.getByRole("button", { name: "Mark unread" }).click();
+    await eventually(() => new URL(window.page.url()).hash, "#/inbox");
+    await eventually(() => window.rowState(post), "unread");
+});
+
+test("people: one follows and unfollows in the list, and it is undone if the server refuses", async () => {
+    const [me, ann, ben] = users(3);
+    await server.name(ann, "Follow Ann");
+    await server.name(ben, "Follow Ben");
+    await server.follow(ann, me);
+    await server.follow(ben, me);
+    await server.follow(me, ben);
+    const window = await open(me);
+    const button = (id) => window.page.locator(`[data-follow="${id}"]`);
+    const status = async (id) => (await server.call(me, "GET", `/v1/relation/status?user_id=${id}`)).following;
+    await window.go(`#/followers/${me}`);
+    await eventually(() => button(ann).innerText(), "Follow");
+    assert.equal(await button(ben).innerText(), "Unfollow");
+    assert.equal(await button(ann).getAttribute("aria-label"), "Follow: Follow Ann");
+    await button(ann).click();
+    await eventually(() => button(ann).innerText(), "Unfollow");
+    await eventually(() => status(ann), true);
+    await button(ben).click();
+    await eventually(() => status(ben), false);
+
+    await window.page.route("**/v1/relation/follow", (route) => route.abort());
+    await button(ben).click();
+    await window.page.waitForSelector(".toast.error");
+    await eventually(() => button(ben).innerText(), "Follow");
+    await window.page.unroute("**/v1/relation/follow");
+
+    await window.page.fill("#people-search", "Follow");
+    await eventually(() => button(ann).innerText(), "Unfollow", "and those who are found have it");
+    await window.go(`#/following/${ann}`);
+    await window.page.locator("main [data-row]").waitFor();
+    assert.equal(await button(me).count(), 0, "nobody follows oneself");
+});
+
+test("what is being written stays through leaving and reloading, until it is published, discarded, or one signs out", async () => {
+    const [author, other] = users(2);
+    const window = await open(author);
+    const { page } = window;
+    const fields = async () => [await page.inputValue("#write-title"), await page.inputValue("#write-body"),
+        await page.locator("[name=kind]:checked").getAttribute("value")];
+    const write = async (title) => {
+        await page.fill("#write-title", title);
+        await page.fill("#write-body", "Half a sentence");
+        await page.getByText("Activity", { exact: true }).click();
+    };
+    const back = async () => {
+        await page.click("[data-nav=inbox]");
+        await page.waitForSelector("[data-mark-all]");
+        await page.click("[data-nav=write]");
+    };
+    await page.click("[data-nav=write]");
+    await write("A draft");
+    await back();
+    await eventually(fields, ["A draft", "Half a sentence", "activity"]);
+    await page.reload();
+    await eventually(fields, ["A draft", "Half a sentence", "activity"]);
+    await page.goto("about:blank");
+    await page.goto(`${server.origin}/#/write`);
+    await eventually(fields, ["A draft", "Half a sentence", "activity"]);
+    await page.getByRole("button", { name: "Publish" }).click();
+    await page.waitForSelector("article.post");
+    await page.click("[data-nav=write]");
+    await eventually(fields, ["", "", "note"]);
+
+    await write("Never mind");
+    await page.getByRole("button", { name: "Discard" }).click();
+    await eventually(fields, ["", "", "activity"]);
+    await back();
+    await eventually(fields, ["", "", "note"]);
+
+    await write("Mine alone");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.waitForSelector("main.sign-in");
+    assert.doesNotMatch(await page.evaluate(() => JSON.stringify(localStorage)), /Mine alone/);
+    await window.signIn(other);
+    await window.go("#/write");
+    await eventually(fields, ["", "", "note"]);
 });

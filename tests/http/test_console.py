@@ -110,3 +110,13 @@ def test_only_reading(server):
         for path in ("/", "/assets/console.js"):
             answer = client.request("POST", path)
             assert answer.status == 405 and answer.headers["allow"] == "GET, HEAD"
+
+
+@pytest.mark.parametrize("name", ["cat", "lighthouse", "loaf", "pot", "summit"])
+def test_pictures_of_the_demo_are_there_and_asked_for_each_time(server, name):
+    with server.client() as client:
+        answer = get(client, f"/assets/demo-{name}.svg")
+    assert answer.status == 200 and answer.headers["content-type"] == "image/svg+xml"
+    assert answer.headers["cache-control"] == "no-cache", "the name stays when the picture changes"
+    assert policy_of(answer)["default-src"] == ["'none'"]
+    assert b"<script" not in answer.body and b"href" not in answer.body

@@ -74,7 +74,7 @@ def test_headers_that_every_call_of_a_kind_takes():
     for (method, path), operation in described().items():
         names = {contract.resolve(p)["name"] for p in operation.get("parameters", [])}
         assert ("X-User-Id" in names) == bool(operation["security"]), (method, path)
-        if method == "POST" and path not in ("/v1/admin/verify", "/v1/admin/backup", "/v1/inbox/badges", "/v1/stream/ticket"):
+        if method == "POST" and path not in ("/v1/admin/verify", "/v1/admin/backup", "/v1/inbox/badges", "/v1/stream/ticket", "/v1/session"):
             assert "Idempotency-Key" in names, path
         if "410" in operation["responses"]:
             assert "Accept-Language" in names, path

@@ -28,6 +28,7 @@ BODIES = {
 }
 WEBHOOK = {"url": "https://push.example.org/", "secret": "a secret of some length"}
 QUERIES = {"relationStatus": "?user_id=5", "listProfiles": "?ids=5", "searchProfiles": "?prefix=a", "listPostsById": "?ids=5", "listPostStats": "?ids=5", "getPostByKey": "?key=a"}
+HEADERS = {"createSession": {"Tidings-Session": "user"}, "deleteSession": {"Tidings-Session": "user"}}
 WHO = ["no token", "bad token", "user", "other user", "service", "service for user", "admin", "user for other",
        "admin for other"]
 
@@ -105,7 +106,7 @@ def test_matrix(server, route, who):
     elif "{name}" in route["path"]:
         server.admin().expect(200, "PUT", "/v1/admin/webhooks/matrix", WEBHOOK)
     path += QUERIES.get(name, "")
-    headers = headers_of(who, w, server)
+    headers = {**headers_of(who, w, server), **HEADERS.get(name, {})}
     if name == "stream" and expected(route, who) == 200:
         method = "HEAD"  # a stream has no end; HEAD answers all the same
     else:

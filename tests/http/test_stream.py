@@ -104,8 +104,8 @@ def test_deletion_moves_the_badge_back(server, listen):
     stream.until("badge", total=1)
     bob.delete(posts[0])  # read: moves nothing
     bob.delete(posts[1])
-    event = stream.next()
-    assert (event.name, event.data) == ("badge", {"total": 0})
+    changes = nothing_but(stream, lambda event: (event.name, event.data) == ("badge", {"total": 0}), "changed")
+    assert [event.data["post_id"] for event in changes] == posts
 
 
 def test_deletion_reaches_those_who_no_longer_follow(server, listen):
@@ -551,3 +551,45 @@ def test_a_ticket_does_not_outlive_its_token(server):
     assert answer["expires_at"] <= time.time() * 1000 + 2000
     wait_until(lambda: time.time() * 1000 >= answer["expires_at"], "it is too old")
     assert open_with(server, answer["ticket"])[0] == 401
+
+
+def test_a_change_of_a_post_is_told_whether_it_is_read_or_not(server, listen):
+    ann, bob, cat, eve = server.users(4)
+    ann.follow(bob)
+    cat.follow(bob)
+    read, unread = [bob.publish()["id"] for _ in range(2)]
+    ann.post("/inbox/mark-read", {"post_ids": [read]})
+    cat.expect(200, "POST", "/v1/relation/unfollow", {"user_id": bob.id})
+    streams = [listen(ann), listen(ann, post_ids=[read]), listen(cat)]
+    stranger = listen(eve)
+    for stream in (*streams, stranger):
+        stream.until("badge")
+    for post in (read, unread):
+        bob.expect(200, "PATCH", f"/v1/posts/{post}", {"title": "Another"})
+        for stream in streams:
+            assert stream.until("changed").data == {"post_id": post, "type": "PostEdited"}
+    bob.delete(read)
+    for stream in streams:
+        assert stream.until("changed").data == {"post_id": read, "type": "PostDeleted"}
+    eve.follow(bob)
+    late = bob.publish()["id"]
+    assert nothing_but(stranger, lambda event: event.name == "post" and event.data["post_id"] == late, "badge") == []
+
+
+def test_many_changes_at_once_are_told_as_one(make_server, listen):
+    """With room for one event, what a batch does cannot be told one by one; among it may be a change."""
+    server = make_server(settings={"stream_backlog": 1})
+    ann, bob, *fans = server.users(22)
+    stream = listen(ann)
+    stream.until("badge")
+    for fan in fans:
+        fan.follow(bob)
+    late = {"post_ids": [bob.publish()["id"]]}
+    told = []
+    for _ in range(50):
+        act_together(fans, "/inbox/mark-read", late)
+        act_together(fans, "/inbox/mark-unread", late)
+        told += [event.data for event in stream.events_so_far() if event.name == "changed"]
+        if told:
+            break
+    assert told[0] == {"post_id": None, "type": None}

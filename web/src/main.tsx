@@ -11,6 +11,7 @@ import "./style/frame.css";
 import "./style/parts.css";
 import "./style/reader.css";
 import "./style/narrow.css";
+import "./style/wide.css";
 
 /** Before anything reads the address: it may hold tokens. */
 function enter(): void {

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
 const program = process.env.TIDINGS_BIN ?? join(root, "build/tidings");
-const SECRET = "a secret of the console's tests, 32 bytes and more";
+export const SECRET = "a secret of the console's tests, 32 bytes and more";
 const START_MS = 30_000;
 
 /** On the cluster engine the directory's name stands for a database of tests/support/with-mariadb. */

@@ -62,7 +62,7 @@ let seen = "";
 async function send(url: string, init: RequestInit): Promise<Response> {
     try {
         const headers = { ...(init.headers as Record<string, string>), ...(seen && { "Tidings-Seen": seen }) };
-        const answer = await fetch(url, { ...init, headers, cache: "no-store", credentials: "omit" });
+        const answer = await fetch(url, { ...init, headers, cache: "no-store", credentials: "same-origin" });
         seen = answer.headers.get("Tidings-Seen") ?? seen;
         return answer;
     } catch (error) {

@@ -23,6 +23,7 @@ export type PostEvent = Schemas["PostEvent"];
 export type BadgeEvent = Schemas["BadgeEvent"];
 export type NotificationEvent = Schemas["NotificationEvent"];
 export type UnreadEvent = Schemas["UnreadEvent"];
+export type ChangedEvent = Schemas["ChangedEvent"];
 export type ActivityEvent = Schemas["ActivityEvent"];
 
 /** A page of a list. */

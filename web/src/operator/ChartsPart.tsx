@@ -80,7 +80,7 @@ async function remember(signal: AbortSignal): Promise<void> {
 async function takeReading(signal: AbortSignal): Promise<boolean> {
     try {
         const headers = requestHeaders(true);
-        const answer = await fetch("/v1/admin/metrics", { headers, signal, cache: "no-store", credentials: "omit" });
+        const answer = await fetch("/v1/admin/metrics", { headers, signal, cache: "no-store", credentials: "same-origin" });
         if (!answer.ok) throw await problemOf(answer);
         history.add(readMetrics(await answer.text(), Date.now()));
         return true;

@@ -6,6 +6,7 @@ import { language, t } from "../i18n";
 import { explain } from "../state/toasts";
 import { Empty } from "../ui/bits";
 import { fullTime } from "../ui/format";
+import { eventTypes } from "./eventTypes";
 import { usePoll } from "./usePoll";
 
 const MOST = 500;
@@ -14,32 +15,6 @@ const EVERY_MS = 1000;
 /** What a turn reads at most. Who is further behind than that is not following but far away: see useTail. */
 const PAGES_A_TURN = 20;
 const NEAR_MS = 2000;
-
-/** Complete, or it does not compile. */
-const types: Record<EventRow["type"], true> = {
-    FollowCreated: true,
-    FollowCanceled: true,
-    InboxPurged: true,
-    ProfileChanged: true,
-    PostPublished: true,
-    PostEdited: true,
-    PostDeleted: true,
-    PostRead: true,
-    PostUnread: true,
-    InboxRead: true,
-    ReactionCreated: true,
-    ReactionDeleted: true,
-    CommentCreated: true,
-    CommentHidden: true,
-    CommentRestored: true,
-    CommentDeleted: true,
-    ScenePublished: true,
-    SceneEdited: true,
-    SceneDeleted: true,
-    SubscriptionCreated: true,
-    SubscriptionDeleted: true,
-    PreferencesChanged: true,
-};
 
 /** On one server events have ids in the order of time: 41 bits of milliseconds and 12 more. Here only to choose where to begin. */
 const ID_EPOCH_MS = 1577836800000;
@@ -206,7 +181,7 @@ export function EventsPart() {
                     {t("tail.type")}
                     <select value={filters.type} onChange={(event) => set({ type: event.currentTarget.value })}>
                         <option value="">{t("tail.any")}</option>
-                        {Object.keys(types).map((type) => <option key={type}>{type}</option>)}
+                        {eventTypes.map((type) => <option key={type}>{type}</option>)}
                     </select>
                 </label>
                 <label>

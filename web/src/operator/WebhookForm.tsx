@@ -3,6 +3,7 @@ import { call } from "../api/client";
 import type { Webhook } from "../api/types";
 import { t } from "../i18n";
 import { explain, say } from "../state/toasts";
+import { EventChoice, toldOf } from "./EventChoice";
 
 const SECRET_LEAST = 16;
 
@@ -12,6 +13,7 @@ export function WebhookForm({ hook, close }: { hook: Webhook | null; close: () =
     const [url, setUrl] = useState(hook?.url ?? "");
     const [secret, setSecret] = useState("");
     const [disabled, setDisabled] = useState(hook?.state === "disabled");
+    const [told, setTold] = useState(toldOf(hook?.events ?? null));
     const [error, setError] = useState("");
     const first = useRef<HTMLInputElement>(null);
     useEffect(() => {
@@ -23,7 +25,7 @@ export function WebhookForm({ hook, close }: { hook: Webhook | null; close: () =
         try {
             await call("put", "/v1/admin/webhooks/{name}", {
                 path: { name: hook?.name ?? name.trim() },
-                body: { url: url.trim(), disabled, events: hook?.events ?? null, ...(secret ? { secret } : {}) },
+                body: { url: url.trim(), disabled, events: told.of === "events" ? told.types : null, ...(secret ? { secret } : {}) },
                 admin: true,
             });
             say(t("hook.saved"));
@@ -31,6 +33,7 @@ export function WebhookForm({ hook, close }: { hook: Webhook | null; close: () =
             setUrl("");
             setSecret("");
             setDisabled(false);
+            setTold(toldOf(null));
             setError("");
             close();
         } catch (problem) {
@@ -78,6 +81,7 @@ export function WebhookForm({ hook, close }: { hook: Webhook | null; close: () =
             <p class="hint" id="hook-secret-hint">
                 {t("hook.secret_hint")} {hook ? t("hook.secret_keep") : ""}
             </p>
+            <EventChoice told={told} change={setTold} />
             <label class="toggle">
                 <input
                     type="checkbox"
@@ -92,7 +96,7 @@ export function WebhookForm({ hook, close }: { hook: Webhook | null; close: () =
                 </p>
             ) : null}
             <div class="buttons">
-                <button type="submit" class="primary">
+                <button type="submit" class="primary" disabled={told.of === "events" && !told.types.length}>
                     {t("hook.save")}
                 </button>
                 {hook ? (

@@ -66,6 +66,9 @@ function Card({ hook, actions }: { hook: Webhook; actions: Actions }) {
                 <span class={`state state-${hook.state}`}>{t(`hook.state.${hook.state}`)}</span>
             </div>
             <p class="address">{hook.url}</p>
+            <p class="hint" data-told>
+                {t("hook.told")}: {hook.events ? hook.events.join(", ") : t("hook.told_scenes")}
+            </p>
             <Facts hook={hook} />
             {hook.last_error === null ? null : (
                 <p class="hint">

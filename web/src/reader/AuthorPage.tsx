@@ -14,7 +14,9 @@ import { counted, nameOf, number } from "../ui/format";
 import { useLive } from "../ui/hooks";
 import { optimistic } from "../ui/optimistic";
 import { useCall } from "../ui/useCall";
+import { follow } from "./follow";
 import { ItemRow } from "./ItemRow";
+import { useStats } from "./Stats";
 
 interface Person {
     profile: Profile;
@@ -45,16 +47,13 @@ function tied(person: Person, following: boolean): Person {
     };
 }
 
-function follow(person: Signal<Person>): void {
+function toggle(person: Signal<Person>): void {
     const id = person.value.profile.user_id;
     const to = !person.value.status?.following;
     void optimistic(
         person,
         (now) => tied(now, to),
-        (): Promise<{ changed: boolean }> =>
-            to
-                ? call("post", "/v1/relation/follow", { body: { user_id: id } })
-                : call("post", "/v1/relation/unfollow", { body: { user_id: id } }),
+        () => follow(id, to),
         (now) => now,
     ).then(inboxChanged);
 }
@@ -69,7 +68,7 @@ function Ties({ person }: { person: Signal<Person> }) {
                 class={status.following ? "" : "primary"}
                 aria-pressed={status.following}
                 data-follow
-                onClick={() => follow(person)}
+                onClick={() => toggle(person)}
             >
                 {status.following ? t("author.unfollow") : t("author.follow")}
             </button>
@@ -126,7 +125,9 @@ function Posts({ id }: { id: number }) {
         (item) => item.post_id,
     );
     useLive("badge", () => void feed.refresh());
+    useLive("changed", () => void feed.refresh());
     useLive("refreshed", () => void feed.refresh());
+    const stats = useStats(feed);
     const total = feed.head.value?.total;
     return (
         <section aria-labelledby="posts-title">
@@ -152,7 +153,7 @@ function Posts({ id }: { id: number }) {
             <FeedList
                 feed={feed}
                 label={t("author.posts")}
-                row={(item) => <ItemRow key={item.post_id} item={item} />}
+                row={(item) => <ItemRow key={item.post_id} item={item} stats={stats.value.get(item.post_id)} />}
                 empty={<Empty>{t("inbox.empty")}</Empty>}
             />
         </section>

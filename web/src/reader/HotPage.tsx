@@ -4,29 +4,10 @@ import { t } from "../i18n";
 import { go, place } from "../state/router";
 import { Choices, Empty } from "../ui/bits";
 import { FeedList, useFeed } from "../ui/FeedList";
-import { number } from "../ui/format";
-import { Icon } from "../ui/Icon";
 import { PostRow } from "./ItemRow";
+import { Stats } from "./Stats";
 
 const kinds = ["note", "activity", "story"] as const;
-
-function Stats({ row }: { row: HotRow }) {
-    const { stats } = row;
-    return (
-        <p class="stats">
-            <span title={t("post.like")}>
-                <Icon name="heart" /> {number(stats.like_count)}
-            </span>
-            <span title={t("post.fav")}>
-                <Icon name="star" /> {number(stats.fav_count)}
-            </span>
-            <span title={t("comments.title")}>
-                <Icon name="comment" /> {number(stats.comment_count)}
-            </span>
-            <span class="heat" title={t("post.heat_hint")}>{t("post.heat", { n: number(stats.hot_score) })}</span>
-        </p>
-    );
-}
 
 export function HotPage() {
     const asked = place.value.path[1];
@@ -53,7 +34,7 @@ export function HotPage() {
                 feed={feed}
                 label={t("nav.hot")}
                 class="rows ranked"
-                row={(row) => <PostRow key={row.post_id} post={row} foot={<Stats row={row} />} />}
+                row={(row) => <PostRow key={row.post_id} post={row} foot={<Stats stats={row.stats} heat />} />}
                 empty={<Empty>{t("hot.empty")}</Empty>}
             />
         </>

@@ -10,6 +10,7 @@ import { nameOf } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { Chips } from "./Chips";
 import { ItemRow } from "./ItemRow";
+import { useStats } from "./Stats";
 
 const filters: Record<Filter, "inbox.all" | "inbox.unread_only" | "inbox.read_only"> = {
     all: "inbox.all",
@@ -46,6 +47,7 @@ export function InboxPage() {
     const row = unread.value?.authors.find((one) => one.user_id === author);
     const n = badge.value ?? 0;
 
+    const stats = useStats(feed);
     useEffect(() => refreshIfStale(feed), [feed]);
 
     return (
@@ -74,7 +76,12 @@ export function InboxPage() {
                 feed={feed}
                 label={t("nav.inbox")}
                 row={(item) => (
-                    <ItemRow key={item.post_id} item={item} mark={(isRead) => void mark(item, isRead)} />
+                    <ItemRow
+                        key={item.post_id}
+                        item={item}
+                        stats={stats.value.get(item.post_id)}
+                        mark={(isRead) => void mark(item, isRead)}
+                    />
                 )}
                 empty={
                     <Empty>

@@ -1,11 +1,12 @@
 /** A post in a list: the inbox, an author's page, a hot list. */
 import type { ComponentChildren } from "preact";
-import type { Item, Kind } from "../api/types";
+import type { Item, Kind, PostStats } from "../api/types";
 import { t } from "../i18n";
 import { me } from "../state/session";
 import { Avatar, Time, UserLink } from "../ui/bits";
 import { Icon } from "../ui/Icon";
 import { nameOf } from "../ui/format";
+import { Stats } from "./Stats";
 
 export interface RowPost {
     post_id: number;
@@ -55,7 +56,12 @@ export function PostRow(props: {
     );
 }
 
-export function ItemRow({ item, mark }: { item: Item; mark?: (isRead: boolean) => void }) {
+export function ItemRow({ item, stats, mark }: {
+    item: Item;
+    /** Undefined: not known yet; null: there are none. */
+    stats: PostStats | null | undefined;
+    mark?: (isRead: boolean) => void;
+}) {
     const mine = item.author_id === me.value; // nobody has to read what one wrote
     const unread = !item.is_read && !item.is_deleted && !mine;
     const label = t(item.is_read ? "inbox.mark_unread" : "inbox.mark_read");
@@ -65,6 +71,7 @@ export function ItemRow({ item, mark }: { item: Item; mark?: (isRead: boolean) =
             class={item.is_deleted ? "deleted" : unread ? "unread" : mine ? "" : "read"}
             state={item.is_deleted ? t("inbox.item_deleted") : unread ? t("inbox.item_unread") : ""}
             notice={item.is_deleted ? item.notice : null}
+            foot={item.is_deleted || stats === null ? null : <Stats stats={stats} />}
             marks={
                 mark && !item.is_deleted ? (
                     <button

@@ -1,4 +1,5 @@
 /** Whom a user follows, and who follows a user; on one's own page also somebody by name. */
+import type { Signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { call } from "../api/client";
 import type { Page, ProfileRow, UserRow } from "../api/types";
@@ -6,11 +7,12 @@ import { t } from "../i18n";
 import { profileOf } from "../state/people";
 import { go, idAt, place } from "../state/router";
 import { me } from "../state/session";
+import { Back } from "../ui/Back";
 import { Avatar, Choices, Empty, Time } from "../ui/bits";
 import { FeedList, useFeed } from "../ui/FeedList";
 import { nameOf } from "../ui/format";
 import { useSettled } from "../ui/hooks";
-import { Icon } from "../ui/Icon";
+import { type Followed, toggleFollow, useFollowed } from "./follow";
 
 /** What the server takes. */
 const PREFIX_MOST = 64;
@@ -23,7 +25,26 @@ interface Shown {
     avatar: string;
 }
 
-function Person({ row, since }: { row: Shown; since?: number }) {
+/** Not for oneself, nor before it is known how one stands with somebody. */
+function FollowButton({ id, name, followed }: { id: number; name: string; followed: Signal<Followed> }) {
+    const isFollowed = followed.value.get(id);
+    if (isFollowed === undefined || id === me.value) return null;
+    const label = t(isFollowed ? "author.unfollow" : "author.follow");
+    return (
+        <button
+            type="button"
+            class={isFollowed ? "small" : "small primary"}
+            aria-pressed={isFollowed}
+            aria-label={`${label}: ${name}`}
+            data-follow={id}
+            onClick={() => toggleFollow(followed, id)}
+        >
+            {label}
+        </button>
+    );
+}
+
+function Person({ row, since, followed }: { row: Shown; since?: number; followed: Signal<Followed> }) {
     const name = nameOf(row.name, row.user_id);
     return (
         <li class="row person-row" data-row>
@@ -40,15 +61,18 @@ function Person({ row, since }: { row: Shown; since?: number }) {
                     </p>
                 )}
             </div>
+            <FollowButton id={row.user_id} name={name} followed={followed} />
         </li>
     );
 }
 
 /** Whoever is known by the id need not be known by name. */
 function ById({ id }: { id: number }) {
+    const profile = profileOf(id);
+    const followed = useFollowed([id]);
     return (
         <ul class="rows" aria-label={t("people.by_id")}>
-            <Person row={{ user_id: id, name: profileOf(id)?.name ?? "", avatar: profileOf(id)?.avatar ?? "" }} />
+            <Person row={{ user_id: id, name: profile?.name ?? "", avatar: profile?.avatar ?? "" }} followed={followed} />
         </ul>
     );
 }
@@ -59,11 +83,12 @@ function ByName({ prefix }: { prefix: string }) {
         (page) => call("get", "/v1/users/search", { query: { ...page, prefix } }),
         (row) => row.user_id,
     );
+    const followed = useFollowed(feed.items.value.map((row) => row.user_id));
     return (
         <FeedList
             feed={feed}
             label={t("people.found")}
-            row={(row) => <Person key={row.user_id} row={row} />}
+            row={(row) => <Person key={row.user_id} row={row} followed={followed} />}
             empty={
                 <p class="hint" role="status">
                     {t("people.none_found")}
@@ -105,11 +130,12 @@ function List({ id, which }: { id: number; which: Which }) {
             }),
         (row) => row.user_id,
     );
+    const followed = useFollowed(feed.items.value.map((row) => row.user_id));
     return (
         <FeedList
             feed={feed}
             label={t(`people.${which}`)}
-            row={(row) => <Person key={row.user_id} row={row} since={row.since} />}
+            row={(row) => <Person key={row.user_id} row={row} since={row.since} followed={followed} />}
             empty={<Empty>{t("people.empty")}</Empty>}
         />
     );
@@ -123,11 +149,7 @@ export function PeoplePage() {
     return (
         <>
             {mine ? null : (
-                <p class="back">
-                    <a href={`#/user/${id}`} class="button quiet">
-                        <Icon name="back" /> {nameOf(profileOf(id)?.name ?? "", id)}
-                    </a>
-                </p>
+                <Back otherwise={{ address: `#/user/${id}`, label: nameOf(profileOf(id)?.name ?? "", id) }} />
             )}
             <header class="page-head">
                 <h1>{mine ? t("nav.people") : t(`people.${which}`)}</h1>

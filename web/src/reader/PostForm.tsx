@@ -14,13 +14,20 @@ export function PostForm(props: {
     submit: string;
     /** What is wrong is told here; the fields stay as they are. */
     send: (texts: PostTexts) => Promise<void>;
-    cancel?: () => void;
+    cancel?: { label: string; run: () => void };
+    /** Told of every letter. */
+    changed?: (texts: PostTexts) => void;
     children?: ComponentChildren;
 }) {
     const [title, setTitle] = useState(props.first.title);
     const [body, setBody] = useState(props.first.body);
     const [busy, setBusy] = useState(false);
 
+    const change = (texts: PostTexts) => {
+        setTitle(texts.title);
+        setBody(texts.body);
+        props.changed?.(texts);
+    };
     const send = async () => {
         setBusy(true);
         try {
@@ -46,7 +53,7 @@ export function PostForm(props: {
                 required
                 maxLength={200}
                 value={title}
-                onInput={(event) => setTitle(event.currentTarget.value)}
+                onInput={(event) => change({ title: event.currentTarget.value, body })}
             />
             <label for="write-body">{t("write.body")}</label>
             <textarea
@@ -54,15 +61,15 @@ export function PostForm(props: {
                 rows={10}
                 value={body}
                 aria-describedby="write-hint"
-                onInput={(event) => setBody(event.currentTarget.value)}
+                onInput={(event) => change({ title, body: event.currentTarget.value })}
             />
             <p id="write-hint" class="hint">
                 {t("write.body_hint")}
             </p>
             <p class="buttons">
                 {props.cancel ? (
-                    <button type="button" onClick={props.cancel}>
-                        {t("app.cancel")}
+                    <button type="button" onClick={props.cancel.run}>
+                        {props.cancel.label}
                     </button>
                 ) : null}
                 <button type="submit" class="primary" disabled={busy || !title.trim()}>

@@ -6,10 +6,11 @@ import type { Post } from "../api/types";
 import { t } from "../i18n";
 import { confirm } from "../state/confirm";
 import { inboxAddress, inboxChanged, markUnread, openPost } from "../state/inbox";
-import { go, idAt } from "../state/router";
+import { go, goBack, idAt } from "../state/router";
 import { isAdmin, me } from "../state/session";
 import { useSubject } from "../state/subject";
 import { complain, explain, say } from "../state/toasts";
+import { Back } from "../ui/Back";
 import { Avatar, Failed, Loading, Time, UserLink } from "../ui/bits";
 import { nameOf, number } from "../ui/format";
 import { Icon } from "../ui/Icon";
@@ -81,7 +82,7 @@ function EditPost({ post, done }: { post: Signal<Post>; done: () => void }) {
         done();
     };
     const first = { title: post.value.title, body: post.value.body };
-    return <PostForm first={first} submit={t("app.save")} send={send} cancel={done} />;
+    return <PostForm first={first} submit={t("app.save")} send={send} cancel={{ label: t("app.cancel"), run: done }} />;
 }
 
 function Article({ post }: { post: Signal<Post> }) {
@@ -128,7 +129,7 @@ function Article({ post }: { post: Signal<Post> }) {
                         type="button"
                         class="quiet"
                         data-mark
-                        onClick={() => void markUnread(now.id).then((done) => done && history.back())}
+                        onClick={() => void markUnread(now.id).then((done) => done && goBack(inboxAddress()))}
                     >
                         <Icon name="eye" /> {t("inbox.mark_unread")}
                     </button>
@@ -190,11 +191,7 @@ export function PostPage() {
     useSubject(gone?.more.post_title);
     return (
         <>
-            <p class="back">
-                <a href={inboxAddress()} class="button quiet">
-                    <Icon name="back" /> {t("nav.inbox")}
-                </a>
-            </p>
+            <Back otherwise={{ address: inboxAddress(), label: t("nav.inbox") }} />
             {gone ? (
                 <Gone problem={gone} />
             ) : error.value ? (

@@ -2,20 +2,39 @@ import { useState } from "preact/hooks";
 import { call, newKey } from "../api/client";
 import type { Kind } from "../api/types";
 import { t } from "../i18n";
+import { type Draft, keepDraft, loadDraft } from "../state/drafts";
 import { go, place } from "../state/router";
+import { me } from "../state/session";
 import { say } from "../state/toasts";
 import { Choices } from "../ui/bits";
 import { PostForm, type PostTexts } from "./PostForm";
 
-const EMPTY: PostTexts = { title: "", body: "" };
+const EMPTY: Draft = { kind: "note", title: "", body: "" };
+
+/** The draft, of the kind that the address asks for, if it does. */
+function firstDraft(): Draft {
+    const draft = loadDraft(me.value) ?? EMPTY;
+    return place.value.query.get("kind") === "story" ? { ...draft, kind: "story" } : draft;
+}
 
 export function WritePage() {
-    const [kind, setKind] = useState<Kind>(place.value.query.get("kind") === "story" ? "story" : "note");
+    const [draft, setDraft] = useState(firstDraft);
+    const [discarded, setDiscarded] = useState(0); // how often: the form begins anew
+    const change = (now: Draft) => {
+        keepDraft(me.value, now);
+        setDraft(now);
+    };
 
     const send = async (texts: PostTexts) => {
+        const { kind } = draft;
         const post = await call("post", "/v1/posts", { body: { kind, ...texts }, once: newKey() });
-        say(t("write.sent"));
+        keepDraft(me.value, null);
+        say(t(kind === "story" ? "write.story_begun" : "write.sent"));
         go(kind === "story" ? `#/story/${post.id}` : `#/post/${post.id}`);
+    };
+    const discard = () => {
+        change({ ...EMPTY, kind: draft.kind });
+        setDiscarded(discarded + 1);
     };
 
     return (
@@ -23,7 +42,14 @@ export function WritePage() {
             <header class="page-head">
                 <h1>{t("write.title")}</h1>
             </header>
-            <PostForm first={EMPTY} submit={t("write.send")} send={send}>
+            <PostForm
+                key={discarded}
+                first={draft}
+                submit={t("write.send")}
+                send={send}
+                changed={(texts) => change({ ...draft, ...texts })}
+                {...(draft.title || draft.body ? { cancel: { label: t("write.discard"), run: discard } } : {})}
+            >
                 <Choices<Kind>
                     legend={t("write.kind")}
                     name="kind"
@@ -31,10 +57,11 @@ export function WritePage() {
                         value,
                         label: t(`kind.${value}`),
                     }))}
-                    value={kind}
-                    change={setKind}
+                    value={draft.kind}
+                    change={(kind) => change({ ...draft, kind })}
                 />
             </PostForm>
+            <p class="hint">{t("write.draft_hint")}</p>
         </>
     );
 }

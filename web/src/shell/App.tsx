@@ -3,9 +3,10 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { t } from "../i18n";
 import { FIRST, pages } from "../pages";
 import { badge } from "../state/live";
-import { place } from "../state/router";
-import { isSignedIn, me } from "../state/session";
+import { nameHere, place } from "../state/router";
+import { isEntering, isSignedIn, me } from "../state/session";
 import { subject } from "../state/subject";
+import { Loading } from "../ui/bits";
 import { ConnectionBar } from "./ConnectionBar";
 import { Confirm } from "./Confirm";
 import { Help } from "./Help";
@@ -27,6 +28,7 @@ function Page() {
         first.current = false;
     }, [where]);
 
+    nameHere(row?.title ?? null);
     const title = row ? (subject.value ?? t(row.title)) : t("app.unknown_page");
     useEffect(() => {
         const n = badge.value;
@@ -45,7 +47,7 @@ export function App() {
     if (!isSignedIn.value)
         return (
             <>
-                <SignIn />
+                {isEntering.value ? <Loading /> : <SignIn />}
                 <Toasts />
             </>
         );

@@ -7,7 +7,7 @@ export function Toasts() {
         <div class="toasts" role="status" aria-live="polite">
             {toasts.value.map((toast) => (
                 <div key={toast.id} class={`toast ${toast.kind}`}>
-                    <p>{toast.text}</p>
+                    <p title={toast.text}>{toast.text}</p>
                     {toast.action ? (
                         <button
                             type="button"

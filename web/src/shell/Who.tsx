@@ -4,7 +4,7 @@ import { call } from "../api/client";
 import type { UserRow } from "../api/types";
 import { t } from "../i18n";
 import { profileOf } from "../state/people";
-import { actFor, claims, isDev, linkFor, maySwitch, me, signOut } from "../state/session";
+import { actFor, claims, isDev, maySwitch, me, signOut } from "../state/session";
 import { Avatar } from "../ui/bits";
 import { nameOf, shortTime } from "../ui/format";
 import { Icon } from "../ui/Icon";
@@ -78,7 +78,7 @@ function Switch() {
                     <button type="submit">{t("session.other_go")}</button>
                 </form>
             </details>
-            <a class="new-window" href={linkFor(me.value)} target="_blank" rel="noopener">
+            <a class="new-window" href="#/" target="_blank" rel="noopener">
                 <Icon name="window" /> {t("session.window", { name })}
             </a>
         </div>

@@ -293,6 +293,7 @@ export function startInbox(): void {
                 run: () => go(`#/post/${post.post_id}`),
             });
     });
+    onLive("changed", refreshSoon);
     onLive("refreshed", refreshSoon);
     effect(() => {
         const { path, query } = place.value;

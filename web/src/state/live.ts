@@ -4,6 +4,7 @@
  *
  *   badge, unread     what the server counts; `badge` and `bell` always hold the latest
  *   post              a followed author published
+ *   changed           a post of somebody in the inbox was edited or deleted, read or not; null: many were
  *   notification      a scene came out in a story that the user subscribes to
  *   activity, missed  something happened to the post that is open (`openPost`); there was too much of it
  *   watching          from now on one hears of the open post: look again
@@ -13,13 +14,14 @@ import { effect, signal, untracked } from "@preact/signals";
 import { call, requestHeaders } from "../api/client";
 import { problemOf } from "../api/problem";
 import { readEvents, type SseEvent } from "../api/sse";
-import type { ActivityEvent, BadgeEvent, NotificationEvent, PostEvent, UnreadEvent } from "../api/types";
-import { isSignedIn, me, signOut } from "./session";
+import type { ActivityEvent, BadgeEvent, ChangedEvent, NotificationEvent, PostEvent, UnreadEvent } from "../api/types";
+import { endSession, isSignedIn, me } from "./session";
 import { complain } from "./toasts";
 
 export interface LiveEvents {
     badge: BadgeEvent;
     post: PostEvent;
+    changed: ChangedEvent;
     notification: NotificationEvent;
     unread: UnreadEvent;
     activity: ActivityEvent;
@@ -35,6 +37,8 @@ export const badge = signal<number | null>(null);
 /** Unread notifications; null until known. */
 export const bell = signal<number | null>(null);
 export const connection = signal<Connection>("connecting");
+/** Whether this device has a network at all, as the browser says. */
+export const hasNetwork = signal(navigator.onLine);
 /** The post that is open, 0 if none was yet. One that was left may stay here: hearing of it does no harm. */
 export const openPost = signal(0);
 
@@ -72,6 +76,8 @@ function take(event: SseEvent): void {
         }
         case "post":
             return emit("post", JSON.parse(event.data) as PostEvent);
+        case "changed":
+            return emit("changed", JSON.parse(event.data) as ChangedEvent);
         case "activity":
             return emit("activity", JSON.parse(event.data) as ActivityEvent);
         case "missed":
@@ -110,13 +116,14 @@ async function follow({ lastId, post, again }: Life, stop: AbortSignal): Promise
     let timer = setTimeout(() => silent.abort(), SILENCE_MS);
     const cancel = () => silent.abort();
     stop.addEventListener("abort", cancel);
+    addEventListener("offline", cancel); // the connection's own end may be noticed much later
     try {
         const headers = requestHeaders();
         if (lastId.value) headers["Last-Event-ID"] = lastId.value;
         const answer = await fetch(post ? `/v1/stream?post_ids=${post}` : "/v1/stream", { headers, signal: silent.signal, cache: "no-store" });
         if (answer.status === 401) {
             complain(await problemOf(answer));
-            signOut();
+            endSession();
             return false;
         }
         if (!answer.ok || !answer.body) return false;
@@ -138,6 +145,7 @@ async function follow({ lastId, post, again }: Life, stop: AbortSignal): Promise
         return connection.value === "online";
     } finally {
         clearTimeout(timer);
+        removeEventListener("offline", cancel);
         stop.removeEventListener("abort", cancel);
     }
 }
@@ -185,6 +193,11 @@ async function keepFollowing(stop: AbortSignal): Promise<void> {
 
 /** For ever: a stream for whoever is signed in. */
 export function startLive(): void {
+    const look = () => {
+        hasNetwork.value = navigator.onLine;
+    };
+    addEventListener("offline", look);
+    addEventListener("online", look);
     let stop: AbortController | null = null;
     effect(() => {
         const user = isSignedIn.value ? me.value : 0;

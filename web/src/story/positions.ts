@@ -121,7 +121,7 @@ function sendLast(): void {
             headers: { ...requestHeaders(), "Content-Type": "application/json" },
             body: JSON.stringify(bodyOf(write)),
             keepalive: true,
-            credentials: "omit",
+            credentials: "same-origin",
         }).catch(() => undefined);
 }
 

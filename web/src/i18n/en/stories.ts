@@ -37,7 +37,7 @@ export const stories = {
     "story.write": "Write the next scene",
     "story.write_title": "Title",
     "story.write_messages": "Messages",
-    "story.write_hint": "One message a line. A picture is [img]address[/img].",
+    "story.write_hint": "One message a line. A picture is the address (URL) of one on the web: [img]https://…[/img]",
     "story.write_go": "Publish the scene",
     "story.write_done": "Published. Subscribers are told.",
     "story.edit_scene": "Edit scene {n}",

@@ -39,7 +39,7 @@ export const stories: Record<keyof typeof en, string> = {
     "story.write": "写下一个场景",
     "story.write_title": "标题",
     "story.write_messages": "消息",
-    "story.write_hint": "每行一条消息。图片写作 [img]地址[/img]。",
+    "story.write_hint": "每行一条消息。图片要写网上的地址（URL）：[img]https://…[/img]",
     "story.write_go": "发布场景",
     "story.write_done": "已发布，订阅者会收到通知。",
     "story.edit_scene": "编辑场景 {n}",
