@@ -159,7 +159,7 @@ static void respond_answer(struct exchange *ex)
         ex->route->render(ex, &ex->answer, &out);
     bool large = !json_out_ok(&out) || buf->len > POSTS_ANSWER_MAX;
     if (large && ex->op.kind == TIDINGS_OP_POST_MANY)
-        exchange_bound(ex, "ids", "as many posts as fit into 4 MiB");
+        exchange_invalid(ex, "ids", "as many posts as fit into 4 MiB");
     else if (!json_out_ok(&out))
         exchange_problem(ex, 500, "internal", "Something is wrong on our side.");
     else
@@ -295,7 +295,7 @@ static bool take_idempotency_key(struct exchange *ex)
     if (!key.p || http_request_verb(ex->req) != HTTP_VERB_POST)
         return true;
     if (count > 1 || !key.n || key.n > IDEMPOTENCY_KEY_MAX) {
-        exchange_invalid(ex, "Idempotency-Key", "It must be given once, with 1 to 255 characters.");
+        exchange_invalid(ex, "Idempotency-Key", "once, with 1 to 255 characters");
         return false;
     }
     struct http_text none = {"", 0};
@@ -318,7 +318,8 @@ static bool take_idempotency_key(struct exchange *ex)
         code, detail, REALM ", error=\"invalid_token\", error_description=\"" detail "\"" \
     }
 #define NOT_SIGNED WHY("token_signature", "The token is not signed with a key that holds.")
-#define NOT_OURS   WHY("token_claims", "sub, role or a time of the token is missing or malformed.")
+/* The detail begins with the claim's name. No quotes: it is part of a quoted string, too. */
+#define CLAIM(detail) WHY("token_claims", detail)
 
 /*
  * What is told of a token that does not hold (RFC 6750). Before its signature is found to be right nothing is said that
@@ -337,9 +338,14 @@ static const struct refusal {
       [JWT_UNKNOWN_KEY] = NOT_SIGNED,
       [JWT_KEY_TIME] = NOT_SIGNED,
       [JWT_SIGNATURE] = NOT_SIGNED,
-      [JWT_SUBJECT] = NOT_OURS,
-      [JWT_ROLE] = NOT_OURS,
-      [JWT_TIME] = NOT_OURS,
+      [JWT_SUBJECT_TYPE] = CLAIM("sub: must be a string of digits, not a number, and be there."),
+      [JWT_SUBJECT] =
+          CLAIM("sub: no id of this server, which are the digits of 1 to 9007199254740991."),
+      [JWT_ROLE_NULL] = CLAIM("role: is null; leave it out for user, or say service or admin."),
+      [JWT_ROLE] = CLAIM("role: none of user, service and admin."),
+      [JWT_NO_EXPIRY] = CLAIM("exp: missing; a token must expire."),
+      [JWT_MILLISECONDS] = CLAIM("exp: in milliseconds; it must be seconds since 1970."),
+      [JWT_TIME] = CLAIM("exp, nbf, iat: one is no number of seconds since 1970."),
       [JWT_EXPIRED] = WHY("token_expired", "The token has expired."),
       [JWT_NOT_YET] = WHY("token_not_yet", "The token does not hold yet."),
 };
@@ -369,11 +375,12 @@ static bool take_acting_user(struct exchange *ex)
     if (!other.p)
         return true;
     if (ex->claims.role != JWT_ROLE_SERVICE) {
-        exchange_problem(ex, 403, "forbidden", "Only a service may act for another user.");
+        exchange_problem(ex, 403, "forbidden",
+                         "Only a token of role service may act for another user.");
         return false;
     }
     if (count > 1 || !parse_id(other, &ex->user_id) || !ex->user_id) {
-        exchange_invalid(ex, "X-User-Id", "It must be one user id.");
+        exchange_invalid(ex, "X-User-Id", "one user id");
         return false;
     }
     return true;
@@ -391,7 +398,7 @@ static bool take_freshness(struct exchange *ex)
     struct http_text word = http_request_header(ex->req, "Tidings-Freshness", &count);
     ex->exact = is_word(word, "exact");
     if (count > 1 || (word.p && !ex->exact && !is_word(word, "bounded"))) {
-        exchange_invalid(ex, "Tidings-Freshness", "It must be exact or bounded.");
+        exchange_invalid(ex, "Tidings-Freshness", "exact or bounded");
         return false;
     }
     return true;
@@ -402,7 +409,7 @@ static bool take_seen(struct exchange *ex)
     size_t count;
     struct http_text token = http_request_header(ex->req, "Tidings-Seen", &count);
     if (count > 1 || (token.p && !parse_id(token, &ex->seen))) {
-        exchange_invalid(ex, "Tidings-Seen", "It must be as an answer had it.");
+        exchange_invalid(ex, "Tidings-Seen", "as an answer had it");
         return false;
     }
     return true;
@@ -424,7 +431,10 @@ static bool authenticate(struct exchange *ex)
     bool allowed = ex->route->access == ACCESS_USER || ex->claims.role == JWT_ROLE_ADMIN ||
                    (ex->route->access == ACCESS_SERVICE && ex->claims.role == JWT_ROLE_SERVICE);
     if (!allowed) {
-        exchange_problem(ex, 403, "forbidden", "You may not do this.");
+        exchange_problem(ex, 403, "forbidden",
+                         ex->route->access == ACCESS_SERVICE
+                             ? "Only a token of role service or admin may do this."
+                             : "Only a token of role admin may do this.");
         return false;
     }
     return take_acting_user(ex) && take_freshness(ex) && take_seen(ex);
@@ -477,7 +487,7 @@ static bool parse_query(struct exchange *ex)
     enum http_query_err err = http_query_parse(http_request_query(ex->req),
                                                http_request_arena(ex->req), &ex->query, &culprit);
     if (err) {
-        exchange_invalid(ex, "query", "It is malformed, or names a parameter twice.");
+        exchange_invalid(ex, "query", "malformed, or a parameter is there twice");
         return false;
     }
     return true;
@@ -509,7 +519,7 @@ static bool check_query(struct exchange *ex)
             memcpy(field, name.p, name.n);
             field[name.n] = '\0';
         }
-        exchange_invalid(ex, is_text ? field : "query", "There is no such parameter.");
+        exchange_invalid(ex, is_text ? field : "query", "there is no such parameter");
         return false;
     }
     return true;
@@ -591,7 +601,7 @@ void api_handle(struct http_request *req, void *ctx)
     ex->route =
         route_find(http_request_path(req), http_request_verb(req), ex->ids, &bad_id, ex->allow);
     if (ex->route && bad_id)
-        exchange_invalid(ex, bad_id, "It must be an id: a whole number from 1 to 2^53-1.");
+        exchange_invalid(ex, bad_id, "a whole number from 1 to 2^53-1");
     else if (ex->route)
         begin(ex);
     else if (*ex->allow && http_request_is_preflight(req))

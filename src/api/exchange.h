@@ -188,9 +188,8 @@ extern const char *const post_kinds[];
 /* ---- The course of it ----------------------------------------------------------------------- */
 
 /* Refuses the request; the exchange is over. */
-void exchange_invalid(struct exchange *ex, const char *field, const char *detail);
-/* The same; the detail says what is allowed: "limit: 1 to 100". */
-void exchange_bound(struct exchange *ex, const char *field, const char *format, ...)
+/* The text says what is allowed, or what is wrong; the detail has the field's name before it: "limit: 1 to 100". */
+void exchange_invalid(struct exchange *ex, const char *field, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void exchange_problem(struct exchange *ex, int status, const char *code, const char *detail);
 

@@ -20,6 +20,10 @@
 
 enum { EDDSA_BYTES = 64 };
 
+static const char *const role_names[] = {
+    [JWT_ROLE_USER] = "user", [JWT_ROLE_SERVICE] = "service", [JWT_ROLE_ADMIN] = "admin"};
+enum { ROLES = sizeof role_names / sizeof *role_names };
+
 const char *jwt_reason_label(enum jwt_reason reason)
 {
     static const char *const labels[] = {
@@ -175,33 +179,36 @@ static enum jwt_reason find_key(const struct keys *keys, const struct parts *par
 /* ---- The claims ---------------------------------------------------------------------------- */
 
 /* A decimal number as it would be printed: no sign, no zero in front. */
-static bool take_subject(const json_t *sub, uint64_t *user_id)
+static enum jwt_reason take_subject(const json_t *sub, uint64_t *user_id)
 {
     const char *text = json_string_value(sub);
     size_t n = text ? json_string_length(sub) : 0;
     uint64_t value = 0;
+    if (!text)
+        return JWT_SUBJECT_TYPE;
     if (n == 0 || n > 16 || text[0] == '0')
-        return false;
+        return JWT_SUBJECT;
     for (size_t i = 0; i < n; i++) {
         if (text[i] < '0' || text[i] > '9')
-            return false;
+            return JWT_SUBJECT;
         value = value * 10 + (uint64_t)(text[i] - '0');
     }
     *user_id = value;
-    return value <= USER_ID_MAX;
+    return value <= USER_ID_MAX ? JWT_OK : JWT_SUBJECT;
 }
 
-static bool take_role(const json_t *role, enum jwt_role *out)
+static enum jwt_reason take_role(const json_t *role, enum jwt_role *out)
 {
-    static const char *const names[] = {"user", "service", "admin"};
-    const char *text = role ? json_string_value(role) : "user";
-    for (size_t i = 0; text && i < 3; i++) {
-        if (!strcmp(text, names[i])) {
+    const char *text = role ? json_string_value(role) : role_names[JWT_ROLE_USER];
+    if (json_is_null(role))
+        return JWT_ROLE_NULL;
+    for (size_t i = 0; text && i < ROLES; i++) {
+        if (!strcmp(text, role_names[i])) {
             *out = (enum jwt_role)i;
-            return true;
+            return JWT_OK;
         }
     }
-    return false;
+    return JWT_ROLE;
 }
 
 /* A NumericDate, which may have a fraction. Absent is fine, and leaves *ms alone. */
@@ -218,6 +225,16 @@ static bool take_time(const json_t *value, int64_t *ms)
     return true;
 }
 
+static enum jwt_reason take_expiry(const json_t *exp, int64_t *ms)
+{
+    double seconds = json_number_value(exp);
+    if (!exp)
+        return JWT_NO_EXPIRY;
+    if (seconds > (double)TIME_MAX_S && seconds / 1000 <= (double)TIME_MAX_S)
+        return JWT_MILLISECONDS;
+    return take_time(exp, ms) ? JWT_OK : JWT_TIME;
+}
+
 static int64_t later(int64_t a, int64_t b)
 {
     return a > b ? a : b;
@@ -227,15 +244,17 @@ static enum jwt_reason read_claims(const json_t *payload, const struct key *key,
                                    int64_t leeway_s, struct jwt_claims *claims)
 {
     struct jwt_claims out;
-    int64_t exp = -1, nbf = 0, iat = 0;
-    if (!take_time(json_object_get(payload, "exp"), &exp) || exp < 0 ||
-        !take_time(json_object_get(payload, "nbf"), &nbf) ||
-        !take_time(json_object_get(payload, "iat"), &iat))
-        return JWT_TIME;
-    if (!take_subject(json_object_get(payload, "sub"), &out.user_id))
-        return JWT_SUBJECT;
-    if (!take_role(json_object_get(payload, "role"), &out.role))
-        return JWT_ROLE;
+    int64_t exp = 0, nbf = 0, iat = 0;
+    enum jwt_reason reason = take_expiry(json_object_get(payload, "exp"), &exp);
+    if (reason == JWT_OK && (!take_time(json_object_get(payload, "nbf"), &nbf) ||
+                             !take_time(json_object_get(payload, "iat"), &iat)))
+        reason = JWT_TIME;
+    if (reason == JWT_OK)
+        reason = take_subject(json_object_get(payload, "sub"), &out.user_id);
+    if (reason == JWT_OK)
+        reason = take_role(json_object_get(payload, "role"), &out.role);
+    if (reason != JWT_OK)
+        return reason;
     out.until_ms = exp + leeway_s * 1000;
     out.from_ms = later(nbf, iat) - leeway_s * 1000;
     if (now_ms >= out.until_ms)
@@ -311,7 +330,6 @@ static void write_header(struct buf *json, const struct key *key)
 static void write_claims(struct buf *json, uint64_t user_id, enum jwt_role role, int64_t now_s,
                          int64_t ttl_s)
 {
-    static const char *const names[] = {"user", "service", "admin"};
     struct json_out out;
     struct buf sub;
     char digits[20];
@@ -322,7 +340,7 @@ static void write_claims(struct buf *json, uint64_t user_id, enum jwt_role role,
     json_out_key(&out, "sub");
     json_out_string(&out, digits, sub.len);
     json_out_key(&out, "role");
-    json_out_text(&out, names[role]);
+    json_out_text(&out, role_names[role]);
     json_out_key(&out, "iat");
     json_out_i64(&out, now_s);
     json_out_key(&out, "exp");

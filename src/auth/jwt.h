@@ -21,19 +21,23 @@
 enum { JWT_MAX = 4096 };
 
 /* reason, label */
-#define JWT_REASONS(X)                                                                    \
-    X(OK, "ok")                                                                           \
-    X(TOO_LONG, "too_long")                                                               \
-    X(MALFORMED, "malformed")     /* not three parts of base64url with JSON objects */    \
-    X(CRITICAL, "critical")       /* wants extensions understood */                       \
-    X(ALGORITHM, "algorithm")     /* not the one of its key */                            \
-    X(UNKNOWN_KEY, "unknown_key") /* no such kid, or no key for tokens without */         \
-    X(KEY_TIME, "key_time")       /* the key does not hold now */                         \
-    X(SIGNATURE, "signature")                                                             \
-    X(SUBJECT, "subject")                                                                 \
-    X(ROLE, "role")                                                                       \
-    X(TIME, "time") /* exp is missing, or a time is not a number of seconds since 1970 */ \
-    X(EXPIRED, "expired")                                                                 \
+#define JWT_REASONS(X)                                                                 \
+    X(OK, "ok")                                                                        \
+    X(TOO_LONG, "too_long")                                                            \
+    X(MALFORMED, "malformed")     /* not three parts of base64url with JSON objects */ \
+    X(CRITICAL, "critical")       /* wants extensions understood */                    \
+    X(ALGORITHM, "algorithm")     /* not the one of its key */                         \
+    X(UNKNOWN_KEY, "unknown_key") /* no such kid, or no key for tokens without */      \
+    X(KEY_TIME, "key_time")       /* the key does not hold now */                      \
+    X(SIGNATURE, "signature")                                                          \
+    X(SUBJECT_TYPE, "subject_type") /* sub is a number, or missing: not a string */    \
+    X(SUBJECT, "subject")           /* no id of ours */                                \
+    X(ROLE_NULL, "role_null")                                                          \
+    X(ROLE, "role")                                                                    \
+    X(NO_EXPIRY, "no_expiry")                                                          \
+    X(MILLISECONDS, "milliseconds") /* exp is, probably */                             \
+    X(TIME, "time")                 /* a time is not a number of seconds since 1970 */ \
+    X(EXPIRED, "expired")                                                              \
     X(NOT_YET, "not_yet") /* nbf or iat is in the future */
 
 enum jwt_reason {

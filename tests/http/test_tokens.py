@@ -216,6 +216,27 @@ def test_a_refusal_says_why_and_no_more_than_the_sender_knows(server):
     assert len({refusal(server, {"Authorization": "Bearer " + bearer}) for bearer in unread}) == 1
 
 
+@pytest.mark.parametrize("made, detail", [
+    (claims(USER, sub=USER), "sub: must be a string of digits, not a number, and be there."),
+    (claims(USER, sub=...), "sub: must be a string of digits, not a number, and be there."),
+    (claims("0b8f0d3e-6f0f-4b52-8d3f-1f6a5a2f0c11"),
+     "sub: no id of this server, which are the digits of 1 to 9007199254740991."),
+    (claims(2 ** 53), "sub: no id of this server, which are the digits of 1 to 9007199254740991."),
+    (claims(USER, exp=...), "exp: missing; a token must expire."),
+    (claims(USER, exp=int(time.time() * 1000) + 600_000), "exp: in milliseconds; it must be seconds since 1970."),
+    (claims(USER, "root"), "role: none of user, service and admin."),
+    (claims(USER) | {"role": None}, "role: is null; leave it out for user, or say service or admin."),
+    (claims(USER, nbf="0"), "exp, nbf, iat: one is no number of seconds since 1970."),
+])
+def test_each_likely_mistake_has_its_sentence(server, made, detail):
+    with Client(server) as client:
+        answer = client.request("GET", "/v1/inbox/badge",
+                                headers={"Authorization": "Bearer " + compact(HS, made, hs256(SECRET))})
+    assert answer.status == 401 and answer.json["code"] == "token_claims"
+    assert answer.json["detail"] == detail
+    assert f'error_description="{detail}"' in answer.headers["www-authenticate"]
+
+
 # ---- Several keys -------------------------------------------------------------------------------
 
 def test_several_secrets(make_server):
