@@ -139,7 +139,8 @@ static const struct bound {
     {"body", TIDINGS_OP_COUNT, "at most %llu bytes", S(body_max), 0},
     {"name", TIDINGS_OP_PROFILE_SET, "at most %llu characters", S(name_max), 0},
     {"prefix", TIDINGS_OP_COUNT, "1 to 64 characters", 0, 0},
-    {"avatar", TIDINGS_OP_COUNT, "at most %llu bytes", S(avatar_max), 0},
+    {"avatar", TIDINGS_OP_COUNT, "a URL of http or https of at most %llu bytes, or empty",
+     S(avatar_max), 0},
     {"extra", TIDINGS_OP_COUNT, "a JSON object of at most 4096 bytes, 32 levels deep", 0, 0},
     {"post_ids", TIDINGS_OP_COUNT, "1 to %llu ids", S(mark_max), 0},
     {"ids", TIDINGS_OP_COUNT, "1 to %llu ids", S(mark_max), 0},
@@ -149,6 +150,7 @@ static const struct bound {
     {"user_id", TIDINGS_OP_FOLLOW, "your own id: nobody follows oneself", 0, 0},
     {"user_id", TIDINGS_OP_UNFOLLOW, "your own id: nobody follows oneself", 0, 0},
     {"name", TIDINGS_OP_COUNT, "1 to 30 letters, digits, - and _", 0, 0}, /* of a webhook */
+    {"url", TIDINGS_OP_WEBHOOK_SET, "a URL of http or https of at most 2048 bytes", 0, 0},
     {"secret", TIDINGS_OP_WEBHOOK_SET, "16 to 256 characters", 0, 0},
 #undef S
 };
