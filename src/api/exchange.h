@@ -26,7 +26,8 @@ struct route {
     const char *pattern; /* "/v1/posts/{post_id}/open" */
     const char *name;    /* of the operation, in the OpenAPI document and in metrics */
     enum access access;
-    int status; /* of success */
+    enum scope_area area; /* what a token's scope must have, by the verb; not of public ones */
+    int status;           /* of success */
 
     /* Either: fills in ex->op from the arguments, false if they are wrong (exchange_invalid) ... */
     bool (*prepare)(struct exchange *ex);
@@ -47,6 +48,9 @@ extern const size_t n_routes;
 /* Every verb and HEAD fit into the text. */
 enum { PATH_IDS = 2, ALLOW_TEXT = 64 };
 
+/* Whether it reads or writes in its area. */
+enum scope_way route_way(const struct route *route);
+
 /*
  * The route for a path and verb, with the numbers in the path; *bad_id is the name of one that is
  * no id, or NULL. If only the verb does not fit: NULL, and `allow` lists those that do.
@@ -66,7 +70,7 @@ struct exchange {
     struct http_query query;
     json_t *body;           /* NULL if there is none */
     char allow[ALLOW_TEXT]; /* for a 405 and a preflight */
-    const char *challenge;  /* for a 401 */
+    const char *challenge;  /* for a 401, and a 403 of a scope */
     bool chinese;           /* for notices */
     bool explain;           /* stats with their terms */
     uint64_t started_us;
@@ -208,6 +212,9 @@ void exchange_submit(struct exchange *ex);
 
 /* The engine's refusal as a problem. */
 void exchange_refuse(struct exchange *ex);
+
+/* identify.c: who asks, by token or ticket, and whether they may; false: the request is refused. */
+bool exchange_identify(struct exchange *ex);
 
 /* The ticket that the request came with is none, or none any more. */
 void exchange_refuse_ticket(struct exchange *ex);
