@@ -100,6 +100,9 @@ const struct cli_command command_serve = {
         "call this machine.\n\n"
         "Every setting is a flag, a variable (--follow-burst is TIDINGS_FOLLOW_BURST) and a line "
         "of the file (follow_burst = 100), in this order.",
+    .examples = "tidings serve --dev\n"
+                "tidings serve --config /etc/tidings/tidings.conf\n"
+                "tidings serve --data /var/lib/tidings --listen 127.0.0.1:8080 --follow-burst 50",
     .exits =
         "0 stopped when told to; 2 usage: a flag, a variable or a line of the file is wrong; "
         "3 cannot work: no keys, the directory in use or damaged, no database, the port taken.",

@@ -136,13 +136,17 @@ static int run(int argc, char **argv)
 const struct cli_command command_token = {
     .name = "token",
     .summary = "print a token for a user",
-    .usage = "--user ID [--role ROLE] [--ttl TIME] [--scope SCOPE] [--keys FILE] [--kid KID]\n"
+    .usage = "--user ID [--role ROLE] [--ttl TIME] [--scope WORDS] [--keys FILE]\n"
              "--user ID --config FILE [...]",
     .about =
         "Prints a token, signed with the first key that can sign: a secret (HS256), or an Ed25519 "
         "JWK with d (EdDSA). The keys are those of --keys, a keys file or JWK Set; else those of "
         "the server: the secrets in TIDINGS_JWT_SECRET, then the file that jwt_keys_file or "
         "TIDINGS_JWT_KEYS_FILE names. jwt_issuer and jwt_audience become its claims iss and aud.",
+    .examples =
+        "tidings token --user 42 --config /etc/tidings/tidings.conf\n"
+        "tidings token --user 900 --role service --ttl 1d --keys /etc/tidings/keys.json\n"
+        "tidings token --user 42 --scope \"inbox:read inbox:write\" --keys keys.json --kid first",
     .exits = "0 done; 2 usage; 3 there is no key that can sign.",
     .options = options,
     .n_options = sizeof options / sizeof *options,
