@@ -1549,7 +1549,7 @@ TIDINGS_API enum tidings_err tidings_print_log(const char *dir, uint64_t after, 
 
 /* ---- Text ---------------------------------------------------------------------------------- */
 
-/* A piece of a body: text, or the address of a picture written as [img]address[/img]. */
+/* A piece of a body: text, or the address of a picture written as [img]address[/img], a URL of http or https: others are text. */
 struct tidings_part {
     bool is_image;
     struct tidings_text text;

@@ -35,7 +35,8 @@ bool world_sign(struct world *world)
     bool ok = keys && secret && !keys_add_secrets(keys, secret, &note);
     world->tokens = ok ? calloc(world->users, sizeof *world->tokens) : NULL;
     for (uint64_t i = 0; world->tokens && ok && i < world->users; i++)
-        ok = jwt_sign_hs256(keys, i + 1, JWT_ROLE_USER, time(NULL), TOKEN_TTL_S, token) &&
+        ok = jwt_sign(keys, &(struct jwt_grant){.user_id = i + 1, .ttl_s = TOKEN_TTL_S}, time(NULL),
+                      token) &&
              (world->tokens[i] = strdup(token));
     keys_unref(keys);
     if (!ok)

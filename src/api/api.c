@@ -17,7 +17,7 @@ static bool loop_init(struct api *api, unsigned index)
     struct api_loop *loop = &api->loops[index];
     const struct api_config *config = &api->config;
     buf_init(&loop->out, ANSWER_MAX);
-    loop->verifier = jwt_verifier_new(config->keys, TOKENS_REMEMBERED, config->leeway_s);
+    loop->verifier = jwt_verifier_new(config->keys, TOKENS_REMEMBERED, &config->tokens);
     loop->seal = seal_new(config->seal_secret, config->seal_secret_n);
     loop->metrics = metrics_new();
     loop->streams = streams_new(api, index);

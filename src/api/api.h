@@ -5,6 +5,7 @@
  *
  *     routes.c     the table of routes: one row each, and nothing about a route stands elsewhere
  *     exchange.c   one request under way: who asks, the operation, the answer
+ *     identify.c   whether they may: token, ticket, role, scope
  *     args.c       what a request says, checked, into an operation
  *     problem.c    errors as RFC 9457 has them, one table from the engine's
  *     streams.c    server-sent events and who is told what
@@ -18,6 +19,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "auth/jwks.h"
+#include "auth/jwt.h"
 #include "auth/keys.h"
 #include "http/http.h"
 #include "push/rules.h"
@@ -32,7 +35,8 @@ struct api_config {
     const void *seal_secret;        /* for cursors and as_of; at least 32 bytes, copied */
     size_t seal_secret_n;
     unsigned threads;
-    int64_t leeway_s; /* how far clocks may differ when tokens are verified */
+    struct jwt_rules tokens; /* what they must be like */
+    struct jwks *jwks;       /* told of tokens whose key is not there; NULL: nobody is */
     bool access_log;
     bool chinese;                     /* notices, for who names no language */
     size_t stream_backlog;            /* events that wait to be told to streams at most */

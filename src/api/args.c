@@ -4,7 +4,8 @@
 
 #include "api/internal.h"
 
-static const char wrong_type[] = "It is missing or not of the right type.";
+/* The lists are ours, and short. */
+enum { WORDS_TEXT = 96 };
 
 bool parse_id(struct http_text text, uint64_t *id)
 {
@@ -56,15 +57,40 @@ static json_t *name_at(const char *text, size_t end)
     return name.p ? json_loadb(name.p, name.n, JSON_DECODE_ANY, NULL) : NULL;
 }
 
+/* Not error->text, which quotes the body, and may cut a character in two. */
+static const char *json_fault(const json_error_t *error)
+{
+    switch (json_error_code(error)) {
+    case json_error_premature_end_of_input:
+        return "it ends too early";
+    case json_error_end_of_input_expected:
+        return "something follows the object";
+    case json_error_duplicate_key:
+        return "a name is there twice";
+    case json_error_invalid_utf8:
+        return "not UTF-8";
+    case json_error_null_character:
+    case json_error_null_byte_in_key:
+        return "a NUL character";
+    case json_error_stack_overflow:
+        return "nested too deeply";
+    default:
+        return "not JSON";
+    }
+}
+
 /* What is no object; a number that is too large for the parser is its field's fault. */
 static void refuse_body(struct exchange *ex, struct http_text raw, const json_error_t *error)
 {
     bool is_number = !ex->body && json_error_code(error) == json_error_numeric_overflow;
     json_t *name = is_number ? name_at(raw.p, (size_t)error->position) : NULL;
     if (name)
-        exchange_invalid(ex, json_string_value(name), "The number is out of range.");
+        exchange_invalid(ex, json_string_value(name), "the number is out of range");
+    else if (ex->body || !raw.n)
+        exchange_invalid(ex, "body", "the request needs a JSON object");
     else
-        exchange_invalid(ex, "body", "The request's body must be a JSON object.");
+        exchange_invalid(ex, "body", "line %d, column %d of the request: %s", error->line,
+                         error->column, json_fault(error));
     json_decref(name);
 }
 
@@ -82,7 +108,7 @@ bool arg_body(struct exchange *ex, const char *const *members)
     json_object_foreach(ex->body, name, value)
     {
         if (!is_listed(name, members)) {
-            exchange_invalid(ex, name, "There is no such field.");
+            exchange_invalid(ex, name, "there is no such field");
             return false;
         }
     }
@@ -105,27 +131,28 @@ static json_t *member(struct exchange *ex, const char *name, bool *given, bool *
         *given = true;
     *ok = false;
     if (!value)
-        exchange_invalid(ex, name, wrong_type);
+        exchange_invalid(ex, name, "missing");
     return value;
 }
 
-static bool refuse_type(struct exchange *ex, const char *name)
+static bool refuse_type(struct exchange *ex, const char *name, const char *type)
 {
-    exchange_invalid(ex, name, wrong_type);
+    exchange_invalid(ex, name, "%s", type);
     return false;
 }
 
 static bool refuse_id(struct exchange *ex, const char *name)
 {
-    exchange_bound(ex, name, "a whole number from 1 to %llu", (unsigned long long)TIDINGS_ID_MAX);
+    exchange_invalid(ex, name, "a whole number from 1 to %llu", (unsigned long long)TIDINGS_ID_MAX);
     return false;
 }
 
 static bool id_of(const json_t *value, uint64_t *id)
 {
-    if (!json_is_integer(value) || json_integer_value(value) < 0)
+    json_int_t number = json_is_integer(value) ? json_integer_value(value) : 0;
+    if (number < 1 || number > (json_int_t)TIDINGS_ID_MAX)
         return false;
-    *id = (uint64_t)json_integer_value(value);
+    *id = (uint64_t)number;
     return true;
 }
 
@@ -135,8 +162,7 @@ bool arg_id(struct exchange *ex, const char *name, uint64_t *id, bool *given)
     json_t *value = member(ex, name, given, &ok);
     if (!value)
         return ok;
-    /* Where it may be left out, 0 must not pass for that. */
-    return (id_of(value, id) && *id) || refuse_id(ex, name);
+    return id_of(value, id) || refuse_id(ex, name);
 }
 
 bool arg_time(struct exchange *ex, const char *name, int64_t *time_ms, bool *given)
@@ -144,8 +170,6 @@ bool arg_time(struct exchange *ex, const char *name, int64_t *time_ms, bool *giv
     uint64_t value = 0;
     if (!arg_id(ex, name, &value, given))
         return false;
-    if (value > TIDINGS_ID_MAX)
-        return refuse_type(ex, name);
     *time_ms = (int64_t)value;
     return true;
 }
@@ -157,7 +181,7 @@ bool arg_text(struct exchange *ex, const char *name, struct tidings_text *text, 
     if (!value)
         return ok;
     if (!json_is_string(value))
-        return refuse_type(ex, name);
+        return refuse_type(ex, name, "a string");
     *text = (struct tidings_text){json_string_value(value), json_string_length(value)};
     return true;
 }
@@ -219,7 +243,7 @@ bool arg_object(struct exchange *ex, const char *name, struct tidings_text *json
     if (!value || json_is_null(value))
         return true;
     if (!json_is_object(value))
-        return refuse_type(ex, name);
+        return refuse_type(ex, name, "an object");
     *json = find_json(http_request_body(ex->req).p, name);
     return true;
 }
@@ -231,7 +255,7 @@ bool arg_bool(struct exchange *ex, const char *name, bool *flag, bool *given)
     if (!value)
         return ok;
     if (!json_is_boolean(value))
-        return refuse_type(ex, name);
+        return refuse_type(ex, name, "true or false");
     *flag = json_is_true(value);
     return true;
 }
@@ -243,14 +267,14 @@ bool arg_ids(struct exchange *ex, const char *name, const uint64_t **ids, size_t
     if (!value)
         return ok;
     if (!json_is_array(value))
-        return refuse_type(ex, name);
+        return refuse_type(ex, name, "a list of ids");
     size_t count = json_array_size(value);
     uint64_t *list = arena_array(http_request_arena(ex->req), count + 1, sizeof *list);
     if (!list)
-        return refuse_type(ex, name);
+        return refuse_type(ex, name, "too many ids");
     for (size_t i = 0; i < count; i++)
         if (!id_of(json_array_get(value, i), &list[i]))
-            return refuse_type(ex, name);
+            return refuse_id(ex, name);
     *ids = list;
     *n = count;
     return true;
@@ -266,15 +290,23 @@ static bool find_word(const char *word, size_t n, const char *const *words, unsi
     return false;
 }
 
+static bool refuse_word(struct exchange *ex, const char *name, const char *const *words)
+{
+    char list[WORDS_TEXT];
+    struct buf text;
+    buf_init_borrowed(&text, list, sizeof list);
+    for (size_t i = 0; words[i]; i++)
+        buf_printf(&text, i ? ", %s" : "%s", words[i]);
+    exchange_invalid(ex, name, "one of %.*s", (int)text.len, list);
+    return false;
+}
+
 bool arg_word(struct exchange *ex, const char *name, const char *const *words, unsigned *index)
 {
-    struct tidings_text text;
-    if (!arg_text(ex, name, &text, NULL))
-        return false;
-    if (find_word(text.p, text.n, words, index))
-        return true;
-    exchange_invalid(ex, name, "It is none of the words allowed here.");
-    return false;
+    const json_t *value = json_object_get(ex->body, name);
+    bool fine = json_is_string(value) &&
+                find_word(json_string_value(value), json_string_length(value), words, index);
+    return fine || refuse_word(ex, name, words);
 }
 
 bool arg_up_to(struct exchange *ex, uint8_t purpose, struct tidings_moment *up_to, bool *given)
@@ -287,7 +319,7 @@ bool arg_up_to(struct exchange *ex, uint8_t purpose, struct tidings_moment *up_t
     if (seal_open_some(exchange_loop(ex)->seal, purpose, ex->user_id, text.p, text.n, up_to->part,
                        TIDINGS_MOMENT_PARTS) > 0)
         return true;
-    exchange_invalid(ex, "up_to", "It is not a token that you were given.");
+    exchange_invalid(ex, "up_to", "not an as_of that you were given");
     return false;
 }
 
@@ -335,7 +367,7 @@ bool query_ids(struct exchange *ex, const char *name, const uint64_t **ids, size
     bool fine = count && count <= most;
     uint64_t *list = fine ? arena_array(http_request_arena(ex->req), count, sizeof *list) : NULL;
     if (!list || !parse_ids(text, list, count)) {
-        exchange_bound(ex, name, "1 to %llu ids, separated by commas", (unsigned long long)most);
+        exchange_invalid(ex, name, "1 to %llu ids, separated by commas", (unsigned long long)most);
         return false;
     }
     *ids = list;
@@ -355,10 +387,7 @@ bool query_time(struct exchange *ex, const char *name, int64_t *time_ms, bool *g
 bool query_word(struct exchange *ex, const char *name, const char *const *words, unsigned *index)
 {
     struct http_text text = http_query_get(&ex->query, name);
-    if (!text.p || find_word(text.p, text.n, words, index))
-        return true;
-    exchange_invalid(ex, name, "It is none of the words allowed here.");
-    return false;
+    return !text.p || find_word(text.p, text.n, words, index) || refuse_word(ex, name, words);
 }
 
 bool query_flag(struct exchange *ex, const char *name, bool *flag)
@@ -378,8 +407,8 @@ bool query_limit(struct exchange *ex, struct tidings_page *page)
     if (!limit.p)
         return true;
     if (!parse_id(limit, &number) || !number || number > UINT32_MAX) {
-        exchange_bound(ex, "limit", "1 to %llu",
-                       (unsigned long long)ex->api->config.settings.page_max);
+        exchange_invalid(ex, "limit", "1 to %llu",
+                         (unsigned long long)ex->api->config.settings.page_max);
         return false;
     }
     page->limit = (uint32_t)number;
@@ -388,7 +417,7 @@ bool query_limit(struct exchange *ex, struct tidings_page *page)
 
 bool refuse_cursor(struct exchange *ex)
 {
-    exchange_invalid(ex, "cursor", "It is not a cursor that you were given.");
+    exchange_invalid(ex, "cursor", "not a cursor that you were given");
     return false;
 }
 

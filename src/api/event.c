@@ -8,7 +8,7 @@ bool prepare_events(struct exchange *ex)
     struct http_text after = http_query_get(&ex->query, "after");
     ex->op.kind = TIDINGS_OP_EVENTS;
     if (after.p && !parse_id(after, &ex->op.u.page.after.a)) {
-        exchange_invalid(ex, "after", "It must be the id of an event, or 0.");
+        exchange_invalid(ex, "after", "the id of an event, or 0");
         return false;
     }
     struct tidings_page page = {0};

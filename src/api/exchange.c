@@ -77,7 +77,7 @@ static size_t answer_fields(const struct exchange *ex, int status, struct http_f
     int64_t wait_ms = ex->answer.retry_after_ms;
     if (status == 405)
         fields[n++] = (struct http_field){"Allow", ex->allow};
-    if (status == 401)
+    if (ex->challenge)
         fields[n++] = (struct http_field){"WWW-Authenticate", ex->challenge};
     if (status == 429 || status == 503) {
         snprintf(texts->wait, FIELD_TEXT, "%lld", wait_ms > 0 ? seconds(wait_ms) : 1);
@@ -160,7 +160,7 @@ static void respond_answer(struct exchange *ex)
         ex->route->render(ex, &ex->answer, &out);
     bool large = !json_out_ok(&out) || buf->len > POSTS_ANSWER_MAX;
     if (large && ex->op.kind == TIDINGS_OP_POST_MANY)
-        exchange_bound(ex, "ids", "as many posts as fit into 4 MiB");
+        exchange_invalid(ex, "ids", "as many posts as fit into 4 MiB");
     else if (!json_out_ok(&out))
         exchange_problem(ex, 500, "internal", "Something is wrong on our side.");
     else
@@ -296,7 +296,7 @@ static bool take_idempotency_key(struct exchange *ex)
     if (!key.p || http_request_verb(ex->req) != HTTP_VERB_POST)
         return true;
     if (count > 1 || !key.n || key.n > IDEMPOTENCY_KEY_MAX) {
-        exchange_invalid(ex, "Idempotency-Key", "It must be given once, with 1 to 255 characters.");
+        exchange_invalid(ex, "Idempotency-Key", "once, with 1 to 255 characters");
         return false;
     }
     struct http_text none = {"", 0};
@@ -309,139 +309,6 @@ static bool take_idempotency_key(struct exchange *ex)
     ex->once.ctx = ex;
     ex->op.once = &ex->once;
     return true;
-}
-
-/* ---- Who asks ------------------------------------------------------------------------------- */
-
-#define REALM "Bearer realm=\"tidings\""
-#define WHY(code, detail)                                                                 \
-    {                                                                                     \
-        code, detail, REALM ", error=\"invalid_token\", error_description=\"" detail "\"" \
-    }
-#define NOT_SIGNED WHY("token_signature", "The token is not signed with a key that holds.")
-#define NOT_OURS   WHY("token_claims", "sub, role or a time of the token is missing or malformed.")
-
-/*
- * What is told of a token that does not hold (RFC 6750). Before its signature is found to be right nothing is said that
- * its sender could not see without us: not whether there is a key of that name, or of that algorithm, or was one.
- */
-static const struct refusal {
-    const char *code;
-    const char *detail;
-    const char *challenge;
-} no_token = {"token_missing", "A bearer token is needed.", REALM},
-  refusals[JWT_REASON_COUNT] = {
-      [JWT_TOO_LONG] = WHY("token_malformed", "The token is not a JWT of up to 4096 bytes."),
-      [JWT_MALFORMED] = WHY("token_malformed", "The token is not a JWT of up to 4096 bytes."),
-      [JWT_CRITICAL] = WHY("token_malformed", "The token wants extensions understood."),
-      [JWT_ALGORITHM] = NOT_SIGNED,
-      [JWT_UNKNOWN_KEY] = NOT_SIGNED,
-      [JWT_KEY_TIME] = NOT_SIGNED,
-      [JWT_SIGNATURE] = NOT_SIGNED,
-      [JWT_SUBJECT] = NOT_OURS,
-      [JWT_ROLE] = NOT_OURS,
-      [JWT_TIME] = NOT_OURS,
-      [JWT_EXPIRED] = WHY("token_expired", "The token has expired."),
-      [JWT_NOT_YET] = WHY("token_not_yet", "The token does not hold yet."),
-};
-
-static const struct refusal no_ticket =
-    WHY("ticket_invalid", "The ticket has been used, or is too old, or none.");
-
-static bool refuse_token(struct exchange *ex, enum jwt_reason reason, const struct refusal *refusal)
-{
-    metrics_count_token(exchange_loop(ex)->metrics, reason);
-    ex->challenge = refusal->challenge;
-    exchange_problem(ex, 401, refusal->code, refusal->detail);
-    return false;
-}
-
-void exchange_refuse_ticket(struct exchange *ex)
-{
-    refuse_token(ex, JWT_MALFORMED, &no_ticket);
-}
-
-/* A service may act for another user. */
-static bool take_acting_user(struct exchange *ex)
-{
-    size_t count;
-    struct http_text other = http_request_header(ex->req, "X-User-Id", &count);
-    ex->user_id = ex->claims.user_id;
-    if (!other.p)
-        return true;
-    if (ex->claims.role != JWT_ROLE_SERVICE) {
-        exchange_problem(ex, 403, "forbidden", "Only a service may act for another user.");
-        return false;
-    }
-    if (count > 1 || !parse_id(other, &ex->user_id) || !ex->user_id) {
-        exchange_invalid(ex, "X-User-Id", "It must be one user id.");
-        return false;
-    }
-    return true;
-}
-
-static bool is_word(struct http_text text, const char *word)
-{
-    return text.p && text.n == strlen(word) && !memcmp(text.p, word, text.n);
-}
-
-/* How fresh an answer must be: what servers remember is for those who do not say. */
-static bool take_freshness(struct exchange *ex)
-{
-    size_t count;
-    struct http_text word = http_request_header(ex->req, "Tidings-Freshness", &count);
-    ex->exact = is_word(word, "exact");
-    if (count > 1 || (word.p && !ex->exact && !is_word(word, "bounded"))) {
-        exchange_invalid(ex, "Tidings-Freshness", "It must be exact or bounded.");
-        return false;
-    }
-    return true;
-}
-
-static bool take_seen(struct exchange *ex)
-{
-    size_t count;
-    struct http_text token = http_request_header(ex->req, "Tidings-Seen", &count);
-    if (count > 1 || (token.p && !parse_id(token, &ex->seen))) {
-        exchange_invalid(ex, "Tidings-Seen", "It must be as an answer had it.");
-        return false;
-    }
-    return true;
-}
-
-/* A bearer token, or else that of a session of the console. */
-static bool take_token(struct exchange *ex)
-{
-    static const char scheme[] = "Bearer ";
-    size_t count, n = sizeof scheme - 1;
-    struct http_text header = http_request_header(ex->req, "Authorization", &count);
-    if (!header.p) {
-        ex->token = session_token(ex->req);
-        return ex->token.p || refuse_token(ex, JWT_MALFORMED, &no_token);
-    }
-    if (header.n < n - 1 || strncasecmp(header.p, scheme, n - 1))
-        return refuse_token(ex, JWT_MALFORMED, &no_token);
-    if (count > 1 || header.n <= n || header.p[n - 1] != ' ')
-        return refuse_token(ex, JWT_MALFORMED, &refusals[JWT_MALFORMED]);
-    ex->token = (struct http_text){header.p + n, header.n - n};
-    return true;
-}
-
-static bool authenticate(struct exchange *ex)
-{
-    if (!take_token(ex))
-        return false;
-    enum jwt_reason reason = jwt_verifier_check(exchange_loop(ex)->verifier, ex->token.p,
-                                                ex->token.n, api_now_ms(), &ex->claims);
-    if (reason)
-        return refuse_token(ex, reason, &refusals[reason]);
-    bool allowed = ex->route->access == ACCESS_USER || ex->claims.role == JWT_ROLE_ADMIN ||
-                   (ex->route->access == ACCESS_SERVICE && ex->claims.role == JWT_ROLE_SERVICE);
-    if (!allowed) {
-        exchange_problem(ex, 403, "forbidden", "You may not do this.");
-        return false;
-    }
-    return take_acting_user(ex) && take_freshness(ex) && take_seen(ex);
 }
 
 /* ---- Beginning ------------------------------------------------------------------------------ */
@@ -491,7 +358,7 @@ static bool parse_query(struct exchange *ex)
     enum http_query_err err = http_query_parse(http_request_query(ex->req),
                                                http_request_arena(ex->req), &ex->query, &culprit);
     if (err) {
-        exchange_invalid(ex, "query", "It is malformed, or names a parameter twice.");
+        exchange_invalid(ex, "query", "malformed, or a parameter is there twice");
         return false;
     }
     return true;
@@ -523,42 +390,15 @@ static bool check_query(struct exchange *ex)
             memcpy(field, name.p, name.n);
             field[name.n] = '\0';
         }
-        exchange_invalid(ex, is_text ? field : "query", "There is no such parameter.");
+        exchange_invalid(ex, is_text ? field : "query", "there is no such parameter");
         return false;
     }
     return true;
 }
 
-/* Who asks, by a ticket that is left to be spent. One that is too old is not worth asking the engine. */
-static bool take_ticket(struct exchange *ex, struct http_text text)
-{
-    struct ticket ticket;
-    if (!ticket_read(exchange_loop(ex)->seal, text, &ticket) ||
-        ticket.until_ms <= tidings_elapsed(ex->api->config.tidings))
-        return refuse_token(ex, JWT_MALFORMED, &no_ticket);
-    ex->claims = ticket.claims;
-    ex->user_id = ticket.user_id;
-    ex->has_ticket = true;
-    ex->op.kind = TIDINGS_OP_TICKET_SPEND;
-    ex->op.u.ticket.until_ms = ticket.until_ms;
-    memcpy(ex->op.u.ticket.name, ticket.name, sizeof ticket.name);
-    return true;
-}
-
-/* A stream may be opened with a ticket instead of a token. */
-static bool identify(struct exchange *ex)
-{
-    struct http_text text = http_query_get(&ex->query, "ticket");
-    if (ex->route->access == ACCESS_PUBLIC)
-        return true;
-    if (ex->route->run != streams_open || !text.p)
-        return authenticate(ex);
-    return take_ticket(ex, text);
-}
-
 static void begin(struct exchange *ex)
 {
-    if (!parse_query(ex) || !identify(ex))
+    if (!parse_query(ex) || !exchange_identify(ex))
         return;
     if (!check_query(ex))
         return;
@@ -605,7 +445,7 @@ void api_handle(struct http_request *req, void *ctx)
     ex->route =
         route_find(http_request_path(req), http_request_verb(req), ex->ids, &bad_id, ex->allow);
     if (ex->route && bad_id)
-        exchange_invalid(ex, bad_id, "It must be an id: a whole number from 1 to 2^53-1.");
+        exchange_invalid(ex, bad_id, "a whole number from 1 to 2^53-1");
     else if (ex->route)
         begin(ex);
     else if (*ex->allow && http_request_is_preflight(req))

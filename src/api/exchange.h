@@ -26,7 +26,8 @@ struct route {
     const char *pattern; /* "/v1/posts/{post_id}/open" */
     const char *name;    /* of the operation, in the OpenAPI document and in metrics */
     enum access access;
-    int status; /* of success */
+    enum scope_area area; /* what a token's scope must have, by the verb; not of public ones */
+    int status;           /* of success */
 
     /* Either: fills in ex->op from the arguments, false if they are wrong (exchange_invalid) ... */
     bool (*prepare)(struct exchange *ex);
@@ -46,6 +47,9 @@ extern const size_t n_routes;
 
 /* Every verb and HEAD fit into the text. */
 enum { PATH_IDS = 2, ALLOW_TEXT = 64 };
+
+/* Whether it reads or writes in its area. */
+enum scope_way route_way(const struct route *route);
 
 /*
  * The route for a path and verb, with the numbers in the path; *bad_id is the name of one that is
@@ -67,7 +71,7 @@ struct exchange {
     struct http_query query;
     json_t *body;           /* NULL if there is none */
     char allow[ALLOW_TEXT]; /* for a 405 and a preflight */
-    const char *challenge;  /* for a 401 */
+    const char *challenge;  /* for a 401, and a 403 of a scope */
     bool chinese;           /* for notices */
     bool explain;           /* stats with their terms */
     uint64_t started_us;
@@ -190,9 +194,8 @@ extern const char *const post_kinds[];
 /* ---- The course of it ----------------------------------------------------------------------- */
 
 /* Refuses the request; the exchange is over. */
-void exchange_invalid(struct exchange *ex, const char *field, const char *detail);
-/* The same; the detail says what is allowed: "limit: 1 to 100". */
-void exchange_bound(struct exchange *ex, const char *field, const char *format, ...)
+/* The text says what is allowed, or what is wrong; the detail has the field's name before it: "limit: 1 to 100". */
+void exchange_invalid(struct exchange *ex, const char *field, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void exchange_problem(struct exchange *ex, int status, const char *code, const char *detail);
 
@@ -211,6 +214,9 @@ void exchange_submit(struct exchange *ex);
 
 /* The engine's refusal as a problem. */
 void exchange_refuse(struct exchange *ex);
+
+/* identify.c: who asks, by token or ticket, and whether they may; false: the request is refused. */
+bool exchange_identify(struct exchange *ex);
 
 /* The ticket that the request came with is none, or none any more. */
 void exchange_refuse_ticket(struct exchange *ex);

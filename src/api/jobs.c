@@ -251,7 +251,7 @@ void run_backup(struct exchange *ex)
     }
     if (!is_backup_name(name)) {
         exchange_invalid(ex, "name",
-                         "Up to 64 letters, digits, dots, - and _, and no dot in front.");
+                         "up to 64 letters, digits, dots, - and _, and no dot in front");
         return;
     }
     struct job *job = begin(ex, "backup");

@@ -6,8 +6,8 @@
 
 #include "api/internal.h"
 
-/* The names of fields given to exchange_bound are ours, and short. */
-enum { BOUND_TEXT = 160 };
+/* Of what is wrong with a field, without its name. */
+enum { INVALID_TEXT = 160 };
 
 /* The engine's errors in HTTP's words. */
 static const struct {
@@ -15,7 +15,7 @@ static const struct {
     const char *detail;
 } statuses[] = {
     [TIDINGS_OK] = {200, ""},
-    [TIDINGS_INVALID] = {400, "An argument is missing, malformed or out of range."},
+    [TIDINGS_INVALID] = {400, "missing, malformed or out of range"},
     [TIDINGS_NOT_FOUND] = {404, "There is no such thing."},
     [TIDINGS_DELETED] = {410, "It has been deleted."},
     [TIDINGS_FORBIDDEN] = {403, "You may not do this."},
@@ -80,24 +80,29 @@ void exchange_problem(struct exchange *ex, int status, const char *code, const c
     send_problem(ex, &out, status);
 }
 
-void exchange_invalid(struct exchange *ex, const char *field, const char *detail)
+/* "field: text". The field may be a name that the sender made up, of any length: without room for it, the text alone. */
+static const char *detail_of(struct exchange *ex, const char *field, const char *text)
 {
+    size_t n = strlen(field) + 2 + strlen(text) + 1;
+    char *detail = arena_alloc(http_request_arena(ex->req), n);
+    if (!detail)
+        return text;
+    snprintf(detail, n, "%s: %s", field, text);
+    return detail;
+}
+
+void exchange_invalid(struct exchange *ex, const char *field, const char *format, ...)
+{
+    char text[INVALID_TEXT];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
     struct json_out out = start(ex);
-    begin_problem(&out, 400, tidings_err_code(TIDINGS_INVALID), detail);
+    begin_problem(&out, 400, tidings_err_code(TIDINGS_INVALID), detail_of(ex, field, text));
     json_out_key(&out, "field");
     json_out_text(&out, field);
     send_problem(ex, &out, 400);
-}
-
-void exchange_bound(struct exchange *ex, const char *field, const char *format, ...)
-{
-    char text[BOUND_TEXT];
-    int n = snprintf(text, sizeof text, "%s: ", field);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text + n, sizeof text - (size_t)n, format, args);
-    va_end(args);
-    exchange_invalid(ex, field, text);
 }
 
 /* Whether what is gone is a post, with a title to be told of; else it is a comment, or its post. */
@@ -135,13 +140,19 @@ static const struct bound {
     {"body", TIDINGS_OP_COUNT, "at most %llu bytes", S(body_max), 0},
     {"name", TIDINGS_OP_PROFILE_SET, "at most %llu characters", S(name_max), 0},
     {"prefix", TIDINGS_OP_COUNT, "1 to 64 characters", 0, 0},
-    {"avatar", TIDINGS_OP_COUNT, "at most %llu bytes", S(avatar_max), 0},
+    {"avatar", TIDINGS_OP_COUNT, "a URL of http or https of at most %llu bytes, or empty",
+     S(avatar_max), 0},
     {"extra", TIDINGS_OP_COUNT, "a JSON object of at most 4096 bytes, 32 levels deep", 0, 0},
     {"post_ids", TIDINGS_OP_COUNT, "1 to %llu ids", S(mark_max), 0},
     {"ids", TIDINGS_OP_COUNT, "1 to %llu ids", S(mark_max), 0},
     {"user_ids", TIDINGS_OP_COUNT, "1 to %llu ids", S(many_max), 0},
     {"messages", TIDINGS_OP_COUNT, "at most %llu, each of 1 to %llu characters", S(messages_max),
      S(message_max)},
+    {"user_id", TIDINGS_OP_FOLLOW, "your own id: nobody follows oneself", 0, 0},
+    {"user_id", TIDINGS_OP_UNFOLLOW, "your own id: nobody follows oneself", 0, 0},
+    {"name", TIDINGS_OP_COUNT, "1 to 30 letters, digits, - and _", 0, 0}, /* of a webhook */
+    {"url", TIDINGS_OP_WEBHOOK_SET, "a URL of http or https of at most 2048 bytes", 0, 0},
+    {"secret", TIDINGS_OP_WEBHOOK_SET, "16 to 256 characters", 0, 0},
 #undef S
 };
 
@@ -161,13 +172,32 @@ static void refuse_argument(struct exchange *ex)
         if (strcmp(bound->field, field) ||
             (bound->op != TIDINGS_OP_COUNT && bound->op != ex->op.kind))
             continue;
-        char text[BOUND_TEXT];
-        snprintf(text, sizeof text, bound->text, setting_at(ex, bound->setting),
-                 setting_at(ex, bound->setting2));
-        exchange_bound(ex, field, "%s", text);
+        exchange_invalid(ex, field, bound->text, setting_at(ex, bound->setting),
+                         setting_at(ex, bound->setting2));
         return;
     }
-    exchange_invalid(ex, field, statuses[TIDINGS_INVALID].detail);
+    exchange_invalid(ex, field, "%s", statuses[TIDINGS_INVALID].detail);
+}
+
+/* Who may, where that does not follow from the token alone. */
+static const char *forbidden_detail(enum tidings_op_kind kind)
+{
+    switch (kind) {
+    case TIDINGS_OP_EDIT:
+        return "Only the post's author may edit it.";
+    case TIDINGS_OP_DELETE:
+        return "Only the post's author or an admin may delete it.";
+    case TIDINGS_OP_COMMENT_DELETE:
+        return "Only the comment's author or an admin may delete it.";
+    case TIDINGS_OP_SCENE_PUBLISH:
+        return "Only the story's author may add scenes to it.";
+    case TIDINGS_OP_SCENE_EDIT:
+        return "Only the story's author may edit its scenes.";
+    case TIDINGS_OP_SCENE_DELETE:
+        return "Only the story's author or an admin may delete its scenes.";
+    default:
+        return statuses[TIDINGS_FORBIDDEN].detail;
+    }
 }
 
 void exchange_refuse(struct exchange *ex)
@@ -179,7 +209,9 @@ void exchange_refuse(struct exchange *ex)
     }
     struct json_out out = start(ex);
     int status = (size_t)err < sizeof statuses / sizeof *statuses ? statuses[err].status : 500;
-    begin_problem(&out, status, tidings_err_code(err), statuses[err].detail);
+    const char *detail =
+        err == TIDINGS_FORBIDDEN ? forbidden_detail(ex->op.kind) : statuses[err].detail;
+    begin_problem(&out, status, tidings_err_code(err), detail);
     if (err == TIDINGS_DELETED && is_about_a_post(&ex->op)) {
         put_text(&out, "post_title", ex->answer.title);
         json_out_key(&out, "notice");

@@ -38,11 +38,12 @@ bool prepare_reading(struct exchange *ex)
     ex->op.kind = TIDINGS_OP_READING;
     ex->op.u.readings.delta = since.p != NULL;
     if (since.p && !parse_id(since, &ex->op.u.readings.since)) {
-        exchange_invalid(ex, "since", "It must be a version that you were given, or 0.");
+        exchange_invalid(ex, "since", "a version that you were given, or 0");
         return false;
     }
     if (since.p && http_query_get(&ex->query, "cursor").p) {
-        exchange_invalid(ex, "cursor", "Changes since a version go on with the next version.");
+        exchange_invalid(ex, "cursor",
+                         "not together with since: changes go on with the next version");
         return false;
     }
     return query_page(ex, SEAL_READING, &ex->op.u.readings.page);

@@ -54,7 +54,7 @@ static bool prepare_many(struct exchange *ex, enum tidings_op_kind kind)
 {
     ex->op.kind = kind;
     if (http_query_get(&ex->query, "user_id").p) {
-        exchange_invalid(ex, "user_id", "It cannot be given together with user_ids.");
+        exchange_invalid(ex, "user_id", "not together with user_ids");
         return false;
     }
     return query_ids(ex, "user_ids", &ex->op.u.many.user_ids, &ex->op.u.many.n_user_ids);

@@ -19,114 +19,126 @@
 #define ADMIN   ACCESS_ADMIN
 #define PUBLIC  ACCESS_PUBLIC
 
+/* What a token with a scope must have: AREA:read for GET, AREA:write for the rest. */
+#define INBOX         SCOPE_INBOX
+#define POSTS         SCOPE_POSTS
+#define COMMENTS      SCOPE_COMMENTS
+#define REACTIONS     SCOPE_REACTIONS
+#define RELATION      SCOPE_RELATION
+#define PROFILE       SCOPE_PROFILE
+#define READING       SCOPE_READING
+#define NOTIFICATIONS SCOPE_NOTIFICATIONS
+#define EVENTS        SCOPE_EVENTS
+#define NONE          SCOPE_AREA_COUNT
+
 #define PAGE "limit cursor"
 #define ANY  NULL
 
 /* clang-format off */
 const struct route routes[] = {
-    /* verb, pattern, name, access, status, prepare, render, run, parameters of the query */
-    {POST,   "/v1/relation/follow",         "follow",         USER, 200, prepare_follow,         render_follow,      NULL, ""},
-    {POST,   "/v1/relation/unfollow",       "unfollow",       USER, 200, prepare_unfollow,       render_unfollow,    NULL, ""},
-    {GET,    "/v1/relation/status",         "relationStatus", USER, 200, prepare_status,         render_status,      NULL, "user_id user_ids"},
-    {GET,    "/v1/relation/following",      "listFollowing",  USER, 200, prepare_following,      render_following,   NULL, "user_id limit cursor"},
-    {GET,    "/v1/relation/followers",      "listFollowers",  USER, 200, prepare_followers,      render_followers,   NULL, "user_id limit cursor"},
-    {GET,    "/v1/relation/counter",        "getCounters",    USER, 200, prepare_counters,       render_counters,    NULL, "user_id user_ids"},
+    /* verb, pattern, name, access, area, status, prepare, render, run, parameters of the query */
+    {POST,   "/v1/relation/follow",         "follow",         USER, RELATION, 200, prepare_follow,         render_follow,      NULL, ""},
+    {POST,   "/v1/relation/unfollow",       "unfollow",       USER, RELATION, 200, prepare_unfollow,       render_unfollow,    NULL, ""},
+    {GET,    "/v1/relation/status",         "relationStatus", USER, RELATION, 200, prepare_status,         render_status,      NULL, "user_id user_ids"},
+    {GET,    "/v1/relation/following",      "listFollowing",  USER, RELATION, 200, prepare_following,      render_following,   NULL, "user_id limit cursor"},
+    {GET,    "/v1/relation/followers",      "listFollowers",  USER, RELATION, 200, prepare_followers,      render_followers,   NULL, "user_id limit cursor"},
+    {GET,    "/v1/relation/counter",        "getCounters",    USER, RELATION, 200, prepare_counters,       render_counters,    NULL, "user_id user_ids"},
 
-    {PUT,    "/v1/users/me",                "setProfile",     USER, 200, prepare_profile_set,    render_profile,     NULL, ""},
-    {GET,    "/v1/users",                   "listProfiles",   USER, 200, prepare_profile_many,   render_profile_many, NULL, "ids"},
-    {GET,    "/v1/users/search",            "searchProfiles", USER, 200, prepare_profile_search, render_profile_search, NULL, "prefix limit cursor"},
-    {GET,    "/v1/users/{user_id}",         "getProfile",     USER, 200, prepare_profile,        render_profile,     NULL, ""},
-    {GET,    "/v1/users/{user_id}/posts",   "listPosts",      USER, 200, prepare_author_page,    render_author_page, NULL, "read_status limit cursor"},
+    {PUT,    "/v1/users/me",                "setProfile",     USER, PROFILE, 200, prepare_profile_set,    render_profile,     NULL, ""},
+    {GET,    "/v1/users",                   "listProfiles",   USER, PROFILE, 200, prepare_profile_many,   render_profile_many, NULL, "ids"},
+    {GET,    "/v1/users/search",            "searchProfiles", USER, PROFILE, 200, prepare_profile_search, render_profile_search, NULL, "prefix limit cursor"},
+    {GET,    "/v1/users/{user_id}",         "getProfile",     USER, PROFILE, 200, prepare_profile,        render_profile,     NULL, ""},
+    {GET,    "/v1/users/{user_id}/posts",   "listPosts",      USER, POSTS, 200, prepare_author_page,    render_author_page, NULL, "read_status limit cursor"},
 
-    {POST,   "/v1/posts",                   "publish",        USER, 201, prepare_publish,        render_post,        NULL, ""},
-    {GET,    "/v1/posts",                   "listPostsById",  USER, 200, prepare_post_many,      render_post_many,   NULL, "ids"},
-    {GET,    "/v1/posts/stats",             "listPostStats",  USER, 200, prepare_stats_many,     render_stats_many,  NULL, "ids"},
-    {GET,    "/v1/posts/by-key",            "getPostByKey",   USER, 200, prepare_post_by_key,    render_post,        NULL, "key"},
-    {GET,    "/v1/posts/{post_id}",         "getPost",        USER, 200, prepare_post,           render_post,        NULL, ""},
-    {PATCH,  "/v1/posts/{post_id}",         "editPost",       USER, 200, prepare_edit,           render_post,        NULL, ""},
-    {DELETE, "/v1/posts/{post_id}",         "deletePost",     USER, 204, prepare_delete,         NULL,               NULL, ""},
-    {POST,   "/v1/posts/{post_id}/open",    "openPost",       USER, 200, prepare_open,           render_open,        NULL, ""},
+    {POST,   "/v1/posts",                   "publish",        USER, POSTS, 201, prepare_publish,        render_post,        NULL, ""},
+    {GET,    "/v1/posts",                   "listPostsById",  USER, POSTS, 200, prepare_post_many,      render_post_many,   NULL, "ids"},
+    {GET,    "/v1/posts/stats",             "listPostStats",  USER, POSTS, 200, prepare_stats_many,     render_stats_many,  NULL, "ids"},
+    {GET,    "/v1/posts/by-key",            "getPostByKey",   USER, POSTS, 200, prepare_post_by_key,    render_post,        NULL, "key"},
+    {GET,    "/v1/posts/{post_id}",         "getPost",        USER, POSTS, 200, prepare_post,           render_post,        NULL, ""},
+    {PATCH,  "/v1/posts/{post_id}",         "editPost",       USER, POSTS, 200, prepare_edit,           render_post,        NULL, ""},
+    {DELETE, "/v1/posts/{post_id}",         "deletePost",     USER, POSTS, 204, prepare_delete,         NULL,               NULL, ""},
+    {POST,   "/v1/posts/{post_id}/open",    "openPost",       USER, INBOX, 200, prepare_open,           render_open,        NULL, ""},
 
-    {GET,    "/v1/inbox",                   "listInbox",      USER, 200, prepare_inbox,          render_inbox,       NULL, "filter author_id limit cursor"},
-    {GET,    "/v1/inbox/badge",             "getBadge",       USER, 200, prepare_badge,          render_badge,       NULL, ""},
-    {POST,   "/v1/inbox/badges",            "listBadges",     SERVICE, 200, prepare_badges,      render_badges,      NULL, ""},
-    {GET,    "/v1/inbox/unread",            "getUnread",      USER, 200, prepare_unread,         render_unread,      NULL, ""},
-    {POST,   "/v1/inbox/mark-read",         "markRead",       USER, 200, prepare_mark_read,      render_mark,        NULL, ""},
-    {POST,   "/v1/inbox/mark-unread",       "markUnread",     USER, 200, prepare_mark_unread,    render_mark,        NULL, ""},
+    {GET,    "/v1/inbox",                   "listInbox",      USER, INBOX, 200, prepare_inbox,          render_inbox,       NULL, "filter author_id limit cursor"},
+    {GET,    "/v1/inbox/badge",             "getBadge",       USER, INBOX, 200, prepare_badge,          render_badge,       NULL, ""},
+    {POST,   "/v1/inbox/badges",            "listBadges",     SERVICE, INBOX, 200, prepare_badges,      render_badges,      NULL, ""},
+    {GET,    "/v1/inbox/unread",            "getUnread",      USER, INBOX, 200, prepare_unread,         render_unread,      NULL, ""},
+    {POST,   "/v1/inbox/mark-read",         "markRead",       USER, INBOX, 200, prepare_mark_read,      render_mark,        NULL, ""},
+    {POST,   "/v1/inbox/mark-unread",       "markUnread",     USER, INBOX, 200, prepare_mark_unread,    render_mark,        NULL, ""},
 
-    {GET,    "/v1/history",                 "listHistory",    USER, 200, prepare_history,        render_history,     NULL, PAGE},
-    {DELETE, "/v1/history",                 "clearHistory",   USER, 204, prepare_history_clear,  NULL,               NULL, ""},
-    {DELETE, "/v1/history/{post_id}",       "deleteHistory",  USER, 204, prepare_history_delete, NULL,               NULL, ""},
+    {GET,    "/v1/history",                 "listHistory",    USER, INBOX, 200, prepare_history,        render_history,     NULL, PAGE},
+    {DELETE, "/v1/history",                 "clearHistory",   USER, INBOX, 204, prepare_history_clear,  NULL,               NULL, ""},
+    {DELETE, "/v1/history/{post_id}",       "deleteHistory",  USER, INBOX, 204, prepare_history_delete, NULL,               NULL, ""},
 
-    {PUT,    "/v1/posts/{post_id}/like",    "likePost",       USER, 200, prepare_post_like,      render_reaction,    NULL, ""},
-    {DELETE, "/v1/posts/{post_id}/like",    "unlikePost",     USER, 200, prepare_post_like,      render_reaction,    NULL, ""},
-    {PUT,    "/v1/posts/{post_id}/fav",     "favPost",        USER, 200, prepare_post_fav,       render_reaction,    NULL, ""},
-    {DELETE, "/v1/posts/{post_id}/fav",     "unfavPost",      USER, 200, prepare_post_fav,       render_reaction,    NULL, ""},
-    {GET,    "/v1/posts/{post_id}/likes",   "listPostLikes",  USER, 200, prepare_post_likes,     render_likes,       NULL, PAGE},
-    {GET,    "/v1/posts/{post_id}/stats",   "getPostStats",   USER, 200, prepare_post_stats,     render_stats,       NULL, "explain"},
-    {GET,    "/v1/me/likes",                "listMyLikes",    USER, 200, prepare_my_likes,       render_my_likes,    NULL, "target limit cursor"},
-    {GET,    "/v1/me/favs",                 "listMyFavs",     USER, 200, prepare_my_favs,        render_my_favs,     NULL, PAGE},
-    {GET,    "/v1/hot",                     "listHot",        USER, 200, prepare_hot,            render_hot,         NULL, "kind limit cursor"},
+    {PUT,    "/v1/posts/{post_id}/like",    "likePost",       USER, REACTIONS, 200, prepare_post_like,      render_reaction,    NULL, ""},
+    {DELETE, "/v1/posts/{post_id}/like",    "unlikePost",     USER, REACTIONS, 200, prepare_post_like,      render_reaction,    NULL, ""},
+    {PUT,    "/v1/posts/{post_id}/fav",     "favPost",        USER, REACTIONS, 200, prepare_post_fav,       render_reaction,    NULL, ""},
+    {DELETE, "/v1/posts/{post_id}/fav",     "unfavPost",      USER, REACTIONS, 200, prepare_post_fav,       render_reaction,    NULL, ""},
+    {GET,    "/v1/posts/{post_id}/likes",   "listPostLikes",  USER, REACTIONS, 200, prepare_post_likes,     render_likes,       NULL, PAGE},
+    {GET,    "/v1/posts/{post_id}/stats",   "getPostStats",   USER, POSTS, 200, prepare_post_stats,     render_stats,       NULL, "explain"},
+    {GET,    "/v1/me/likes",                "listMyLikes",    USER, REACTIONS, 200, prepare_my_likes,       render_my_likes,    NULL, "target limit cursor"},
+    {GET,    "/v1/me/favs",                 "listMyFavs",     USER, REACTIONS, 200, prepare_my_favs,        render_my_favs,     NULL, PAGE},
+    {GET,    "/v1/hot",                     "listHot",        USER, POSTS, 200, prepare_hot,            render_hot,         NULL, "kind limit cursor"},
 
-    {POST,   "/v1/posts/{post_id}/comments",         "createComment",     USER, 201,  prepare_comment,          render_comment,  NULL, ""},
-    {GET,    "/v1/posts/{post_id}/comments",         "listComments",      USER, 200,  prepare_comments,         render_comments, NULL, "parent_id sort include_hidden limit cursor"},
-    {DELETE, "/v1/comments/{comment_id}",            "deleteComment",     USER, 204,  prepare_comment_delete,   NULL,            NULL, ""},
-    {POST,   "/v1/comments/{comment_id}/hide",       "hideComment",       ADMIN, 200, prepare_comment_hide,     render_comment,  NULL, ""},
-    {POST,   "/v1/comments/{comment_id}/restore",    "restoreComment",    ADMIN, 200, prepare_comment_restore,  render_comment,  NULL, ""},
-    {PUT,    "/v1/comments/{comment_id}/like",       "likeComment",       USER, 200,  prepare_comment_like,     render_reaction, NULL, ""},
-    {DELETE, "/v1/comments/{comment_id}/like",       "unlikeComment",     USER, 200,  prepare_comment_like,     render_reaction, NULL, ""},
-    {PUT,    "/v1/comments/{comment_id}/downvote",   "downvoteComment",   USER, 200,  prepare_comment_downvote, render_reaction, NULL, ""},
-    {DELETE, "/v1/comments/{comment_id}/downvote",   "undownvoteComment", USER, 200,  prepare_comment_downvote, render_reaction, NULL, ""},
-    {GET,    "/v1/comments/{comment_id}/likes",      "listCommentLikes",  USER, 200,  prepare_comment_likes,    render_likes,    NULL, PAGE},
-    {GET,    "/v1/comments/{comment_id}/stats",      "getCommentStats",   USER, 200,  prepare_comment_stats,    render_stats,    NULL, "explain"},
+    {POST,   "/v1/posts/{post_id}/comments",         "createComment",     USER, COMMENTS, 201,  prepare_comment,          render_comment,  NULL, ""},
+    {GET,    "/v1/posts/{post_id}/comments",         "listComments",      USER, COMMENTS, 200,  prepare_comments,         render_comments, NULL, "parent_id sort include_hidden limit cursor"},
+    {DELETE, "/v1/comments/{comment_id}",            "deleteComment",     USER, COMMENTS, 204,  prepare_comment_delete,   NULL,            NULL, ""},
+    {POST,   "/v1/comments/{comment_id}/hide",       "hideComment",       ADMIN, COMMENTS, 200, prepare_comment_hide,     render_comment,  NULL, ""},
+    {POST,   "/v1/comments/{comment_id}/restore",    "restoreComment",    ADMIN, COMMENTS, 200, prepare_comment_restore,  render_comment,  NULL, ""},
+    {PUT,    "/v1/comments/{comment_id}/like",       "likeComment",       USER, REACTIONS, 200,  prepare_comment_like,     render_reaction, NULL, ""},
+    {DELETE, "/v1/comments/{comment_id}/like",       "unlikeComment",     USER, REACTIONS, 200,  prepare_comment_like,     render_reaction, NULL, ""},
+    {PUT,    "/v1/comments/{comment_id}/downvote",   "downvoteComment",   USER, REACTIONS, 200,  prepare_comment_downvote, render_reaction, NULL, ""},
+    {DELETE, "/v1/comments/{comment_id}/downvote",   "undownvoteComment", USER, REACTIONS, 200,  prepare_comment_downvote, render_reaction, NULL, ""},
+    {GET,    "/v1/comments/{comment_id}/likes",      "listCommentLikes",  USER, REACTIONS, 200,  prepare_comment_likes,    render_likes,    NULL, PAGE},
+    {GET,    "/v1/comments/{comment_id}/stats",      "getCommentStats",   USER, COMMENTS, 200,  prepare_comment_stats,    render_stats,    NULL, "explain"},
 
-    {POST,   "/v1/stories/{story_id}/scenes",       "publishScene",      USER, 201,    prepare_scene_publish,  render_scene,         NULL, ""},
-    {GET,    "/v1/stories/{story_id}/scenes",       "listScenes",        USER, 200,    prepare_scenes,         render_scenes,        NULL, PAGE},
-    {GET,    "/v1/scenes/{scene_id}",               "getScene",          USER, 200,    prepare_scene,          render_scene,         NULL, ""},
-    {PATCH,  "/v1/scenes/{scene_id}",               "editScene",         USER, 200,    prepare_scene_edit,     render_scene,         NULL, ""},
-    {DELETE, "/v1/scenes/{scene_id}",               "deleteScene",       USER, 204,    prepare_scene_delete,   NULL,                 NULL, ""},
+    {POST,   "/v1/stories/{story_id}/scenes",       "publishScene",      USER, POSTS, 201,    prepare_scene_publish,  render_scene,         NULL, ""},
+    {GET,    "/v1/stories/{story_id}/scenes",       "listScenes",        USER, POSTS, 200,    prepare_scenes,         render_scenes,        NULL, PAGE},
+    {GET,    "/v1/scenes/{scene_id}",               "getScene",          USER, POSTS, 200,    prepare_scene,          render_scene,         NULL, ""},
+    {PATCH,  "/v1/scenes/{scene_id}",               "editScene",         USER, POSTS, 200,    prepare_scene_edit,     render_scene,         NULL, ""},
+    {DELETE, "/v1/scenes/{scene_id}",               "deleteScene",       USER, POSTS, 204,    prepare_scene_delete,   NULL,                 NULL, ""},
 
-    {PUT,    "/v1/stories/{story_id}/subscription", "subscribe",         USER, 200,    prepare_subscribe,      render_subscription,  NULL, ""},
-    {DELETE, "/v1/stories/{story_id}/subscription", "unsubscribe",       USER, 200,    prepare_unsubscribe,    render_subscription,  NULL, ""},
-    {GET,    "/v1/subscriptions",                   "listSubscriptions", USER, 200,    prepare_subscriptions,  render_subscriptions, NULL, PAGE},
-    {GET,    "/v1/tags/{tag}/subscribers",          "listSubscribers",   SERVICE, 200, prepare_subscribers,    render_subscribers,   NULL, PAGE},
+    {PUT,    "/v1/stories/{story_id}/subscription", "subscribe",         USER, RELATION, 200,    prepare_subscribe,      render_subscription,  NULL, ""},
+    {DELETE, "/v1/stories/{story_id}/subscription", "unsubscribe",       USER, RELATION, 200,    prepare_unsubscribe,    render_subscription,  NULL, ""},
+    {GET,    "/v1/subscriptions",                   "listSubscriptions", USER, RELATION, 200,    prepare_subscriptions,  render_subscriptions, NULL, PAGE},
+    {GET,    "/v1/tags/{tag}/subscribers",          "listSubscribers",   SERVICE, RELATION, 200, prepare_subscribers,    render_subscribers,   NULL, PAGE},
 
-    {GET,    "/v1/reading",                         "listReading",       USER, 200,    prepare_reading,        render_reading,       NULL, "since limit cursor"},
-    {DELETE, "/v1/reading",                         "clearReading",      USER, 204,    prepare_reading_clear,  NULL,                 NULL, "modified_at"},
-    {PUT,    "/v1/reading/{story_id}",              "setReading",        USER, 200,    prepare_reading_set,    render_reading_set,   NULL, ""},
-    {DELETE, "/v1/reading/{story_id}",              "deleteReading",     USER, 204,    prepare_reading_delete, NULL,                 NULL, "modified_at"},
+    {GET,    "/v1/reading",                         "listReading",       USER, READING, 200,    prepare_reading,        render_reading,       NULL, "since limit cursor"},
+    {DELETE, "/v1/reading",                         "clearReading",      USER, READING, 204,    prepare_reading_clear,  NULL,                 NULL, "modified_at"},
+    {PUT,    "/v1/reading/{story_id}",              "setReading",        USER, READING, 200,    prepare_reading_set,    render_reading_set,   NULL, ""},
+    {DELETE, "/v1/reading/{story_id}",              "deleteReading",     USER, READING, 204,    prepare_reading_delete, NULL,                 NULL, "modified_at"},
 
-    {GET,    "/v1/notifications",                   "listNotifications", USER, 200,    prepare_notifications,        render_notifications,       NULL, PAGE},
-    {POST,   "/v1/notifications/mark-read",         "markNotifications", USER, 200,    prepare_notifications_mark,   render_notifications_mark,  NULL, ""},
-    {GET,    "/v1/settings",                        "getSettings",       USER, 200,    prepare_preferences,       render_preferences,      NULL, ""},
-    {PUT,    "/v1/settings",                        "setSettings",       USER, 200,    prepare_preferences_set,   render_preferences,      NULL, ""},
+    {GET,    "/v1/notifications",                   "listNotifications", USER, NOTIFICATIONS, 200,    prepare_notifications,        render_notifications,       NULL, PAGE},
+    {POST,   "/v1/notifications/mark-read",         "markNotifications", USER, NOTIFICATIONS, 200,    prepare_notifications_mark,   render_notifications_mark,  NULL, ""},
+    {GET,    "/v1/settings",                        "getSettings",       USER, NOTIFICATIONS, 200,    prepare_preferences,       render_preferences,      NULL, ""},
+    {PUT,    "/v1/settings",                        "setSettings",       USER, NOTIFICATIONS, 200,    prepare_preferences_set,   render_preferences,      NULL, ""},
 
-    {POST,   "/v1/stream/ticket",           "createTicket",   USER, 201, NULL,                   NULL,               run_ticket, ""},
-    {GET,    "/v1/stream",                  "stream",         USER, 200, NULL,                   NULL,               streams_open, "ticket post_ids"},
-    {GET,    "/v1/session",                 "getSession",     USER, 200, NULL,                   NULL,               run_session_get, ""},
-    {POST,   "/v1/session",                 "createSession",  USER, 201, NULL,                   NULL,               run_session_create, ""},
-    {DELETE, "/v1/session",                 "deleteSession",  PUBLIC, 204, NULL,                 NULL,               run_session_delete, ""},
-    {GET,    "/v1/events",                  "listEvents",     SERVICE, 200, prepare_events,      render_events,      NULL, "after limit"},
+    {POST,   "/v1/stream/ticket",           "createTicket",   USER, NOTIFICATIONS, 201, NULL,                   NULL,               run_ticket, ""},
+    {GET,    "/v1/stream",                  "stream",         USER, NOTIFICATIONS, 200, NULL,                   NULL,               streams_open, "ticket post_ids"},
+    {GET,    "/v1/events",                  "listEvents",     SERVICE, EVENTS, 200, prepare_events,      render_events,      NULL, "after limit"},
+    {GET,    "/v1/session",                 "getSession",     USER, NONE, 200, NULL,                   NULL,               run_session_get, ""},
+    {POST,   "/v1/session",                 "createSession",  USER, NONE, 201, NULL,                   NULL,               run_session_create, ""},
+    {DELETE, "/v1/session",                 "deleteSession",  PUBLIC, NONE, 204, NULL,                 NULL,               run_session_delete, ""},
 
-    {GET,    "/v1/admin/status",            "getStatus",      ADMIN, 200, NULL,                  NULL,               run_status, ""},
-    {GET,    "/v1/admin/metrics",           "getAdminMetrics", ADMIN, 200, NULL,                 NULL,               run_metrics, ""},
-    {GET,    "/v1/admin/samples",           "getSamples",     ADMIN, 200, NULL,                  NULL,               run_samples, ""},
-    {POST,   "/v1/admin/verify",            "verify",         ADMIN, 200, NULL,                  NULL,               run_verify, ""},
-    {POST,   "/v1/admin/backup",            "backup",         ADMIN, 201, NULL,                  NULL,               run_backup, ""},
+    {GET,    "/v1/admin/status",            "getStatus",      ADMIN, SCOPE_ADMIN, 200, NULL,                  NULL,               run_status, ""},
+    {GET,    "/v1/admin/metrics",           "getAdminMetrics", ADMIN, SCOPE_ADMIN, 200, NULL,                 NULL,               run_metrics, ""},
+    {GET,    "/v1/admin/samples",           "getSamples",     ADMIN, SCOPE_ADMIN, 200, NULL,                  NULL,               run_samples, ""},
+    {POST,   "/v1/admin/verify",            "verify",         ADMIN, SCOPE_ADMIN, 200, NULL,                  NULL,               run_verify, ""},
+    {POST,   "/v1/admin/backup",            "backup",         ADMIN, SCOPE_ADMIN, 201, NULL,                  NULL,               run_backup, ""},
 
-    {GET,    "/v1/admin/webhooks",              "listWebhooks",  ADMIN, 200, prepare_webhooks,       render_webhooks, NULL, ""},
-    {GET,    "/v1/admin/webhooks/{name}",       "getWebhook",    ADMIN, 200, prepare_webhook,        render_webhook,  NULL, ""},
-    {PUT,    "/v1/admin/webhooks/{name}",       "setWebhook",    ADMIN, 200, prepare_webhook_set,    render_webhook,  NULL, ""},
-    {DELETE, "/v1/admin/webhooks/{name}",       "deleteWebhook", ADMIN, 204, prepare_webhook_delete, NULL,            NULL, ""},
-    {POST,   "/v1/admin/webhooks/{name}/retry", "retryWebhook",  ADMIN, 200, prepare_webhook_retry,  render_webhook,  NULL, ""},
+    {GET,    "/v1/admin/webhooks",              "listWebhooks",  ADMIN, SCOPE_ADMIN, 200, prepare_webhooks,       render_webhooks, NULL, ""},
+    {GET,    "/v1/admin/webhooks/{name}",       "getWebhook",    ADMIN, SCOPE_ADMIN, 200, prepare_webhook,        render_webhook,  NULL, ""},
+    {PUT,    "/v1/admin/webhooks/{name}",       "setWebhook",    ADMIN, SCOPE_ADMIN, 200, prepare_webhook_set,    render_webhook,  NULL, ""},
+    {DELETE, "/v1/admin/webhooks/{name}",       "deleteWebhook", ADMIN, SCOPE_ADMIN, 204, prepare_webhook_delete, NULL,            NULL, ""},
+    {POST,   "/v1/admin/webhooks/{name}/retry", "retryWebhook",  ADMIN, SCOPE_ADMIN, 200, prepare_webhook_retry,  render_webhook,  NULL, ""},
 
-    {GET,    "/",                           "getConsole",     PUBLIC, 200, NULL,                 NULL,               run_console, ANY},
-    {GET,    "/assets/{name}",              "getAsset",       PUBLIC, 200, NULL,                 NULL,               run_asset, ANY},
-    {GET,    "/v1/openapi.json",            "getOpenapi",     PUBLIC, 200, NULL,                 NULL,               run_openapi, ""},
-    {GET,    "/docs",                       "getDocs",        PUBLIC, 200, NULL,                 NULL,               run_docs, ANY},
-    {GET,    "/healthz",                    "getHealth",      PUBLIC, 200, NULL,                 NULL,               run_healthz, ANY},
-    {GET,    "/readyz",                     "getReadiness",   PUBLIC, 200, NULL,                 NULL,               run_readyz, ANY},
-    {GET,    "/metrics",                    "getMetrics",     PUBLIC, 200, NULL,                 NULL,               run_metrics, ANY},
+    {GET,    "/",                           "getConsole",     PUBLIC, NONE, 200, NULL,                 NULL,               run_console, ANY},
+    {GET,    "/assets/{name}",              "getAsset",       PUBLIC, NONE, 200, NULL,                 NULL,               run_asset, ANY},
+    {GET,    "/v1/openapi.json",            "getOpenapi",     PUBLIC, NONE, 200, NULL,                 NULL,               run_openapi, ""},
+    {GET,    "/docs",                       "getDocs",        PUBLIC, NONE, 200, NULL,                 NULL,               run_docs, ANY},
+    {GET,    "/healthz",                    "getHealth",      PUBLIC, NONE, 200, NULL,                 NULL,               run_healthz, ANY},
+    {GET,    "/readyz",                     "getReadiness",   PUBLIC, NONE, 200, NULL,                 NULL,               run_readyz, ANY},
+    {GET,    "/metrics",                    "getMetrics",     PUBLIC, NONE, 200, NULL,                 NULL,               run_metrics, ANY},
 };
 /* clang-format on */
 
@@ -220,16 +232,27 @@ const struct route *route_find(struct http_text path, enum http_verb verb, uint6
     return NULL;
 }
 
+enum scope_way route_way(const struct route *route)
+{
+    return route->verb == GET ? SCOPE_READ : SCOPE_WRITE;
+}
+
 void api_print_routes(FILE *to)
 {
+    char scope[SCOPE_NAME_MAX];
     static const char *const accesses[] = {"public", "user", "service", "admin"};
     fputs("[\n", to);
     for (size_t i = 0; i < n_routes; i++)
-        fprintf(to,
-                "  {\"method\": \"%s\", \"path\": \"%s\", \"operation\": \"%s\", "
-                "\"access\": \"%s\", \"status\": %d, \"parameters\": \"%s\"}%s\n",
-                verb_names[routes[i].verb], routes[i].pattern, routes[i].name,
-                accesses[routes[i].access], routes[i].status,
-                routes[i].parameters ? routes[i].parameters : "", i + 1 < n_routes ? "," : "");
+        fprintf(
+            to,
+            "  {\"method\": \"%s\", \"path\": \"%s\", \"operation\": \"%s\", "
+            "\"access\": \"%s\", \"scope\": \"%s\", \"status\": %d, \"parameters\": \"%s\"}%s\n",
+            verb_names[routes[i].verb], routes[i].pattern, routes[i].name,
+            accesses[routes[i].access],
+            routes[i].access == ACCESS_PUBLIC
+                ? ""
+                : scope_name(routes[i].area, route_way(&routes[i]), scope),
+            routes[i].status, routes[i].parameters ? routes[i].parameters : "",
+            i + 1 < n_routes ? "," : "");
     fputs("]\n", to);
 }

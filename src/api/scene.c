@@ -39,8 +39,8 @@ static bool arg_messages(struct exchange *ex, bool known)
         fine = take_message(json_array_get(value, i), known, &messages[i]);
     if (!fine) {
         exchange_invalid(ex, "messages",
-                         known ? "It must be a list of texts, or objects with id and text."
-                               : "It must be a list of texts.");
+                         known ? "a list of texts, or objects with id and text"
+                               : "a list of texts");
         return false;
     }
     ex->op.u.scene.messages = messages;

@@ -358,7 +358,7 @@ static bool open_posts(struct exchange *ex, const uint64_t **posts, size_t *n)
         return false;
     if (*n <= WATCHED_POSTS_MAX)
         return true;
-    exchange_bound(ex, "post_ids", "1 to %d ids, separated by commas", WATCHED_POSTS_MAX);
+    exchange_invalid(ex, "post_ids", "1 to %d ids, separated by commas", WATCHED_POSTS_MAX);
     return false;
 }
 
@@ -374,7 +374,7 @@ static bool take_wish(struct exchange *ex, struct wish *wish)
     struct http_text last = http_request_header(ex->req, "Last-Event-ID", NULL);
     *wish = (struct wish){0};
     if (last.p && last.n && !parse_id(last, &wish->seen)) {
-        exchange_invalid(ex, "Last-Event-ID", "It must be the id of an event of this stream.");
+        exchange_invalid(ex, "Last-Event-ID", "the id of an event of this stream");
         return false;
     }
     return open_posts(ex, &wish->posts, &wish->n_posts);

@@ -64,7 +64,7 @@ static bool take_events(struct exchange *ex, uint64_t *events)
         fine = bits;
     }
     if (!fine)
-        exchange_bound(ex, "events", "names of events' types, at least one");
+        exchange_invalid(ex, "events", "names of events' types, at least one");
     return fine;
 }
 
@@ -80,7 +80,7 @@ static bool check_set(struct exchange *ex)
         wrong = secret_check(secret.p, secret.n);
     }
     if (wrong)
-        exchange_invalid(ex, field, wrong);
+        exchange_invalid(ex, field, "%s", wrong);
     return !wrong;
 }
 

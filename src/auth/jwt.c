@@ -7,18 +7,22 @@
 
 #include <jansson.h>
 #include <openssl/crypto.h>
+#include <openssl/ecdsa.h>
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "auth/hmac.h"
 #include "auth/keys_internal.h"
 #include "base/base64url.h"
-#include "base/json_out.h"
 
 #define USER_ID_MAX ((UINT64_C(1) << 53) - 1)
 
-enum { EDDSA_BYTES = 64 };
+/* SIGNATURE_MAX is that of RSA with 8192 bits. */
+enum { EDDSA_BYTES = 64, ES256_BYTES = 64, ES256_DER_MAX = 80, SIGNATURE_MAX = 1024 };
+
+const char *const jwt_role_names[] = {
+    [JWT_ROLE_USER] = "user", [JWT_ROLE_SERVICE] = "service", [JWT_ROLE_ADMIN] = "admin"};
+enum { ROLES = sizeof jwt_role_names / sizeof *jwt_role_names };
 
 const char *jwt_reason_label(enum jwt_reason reason)
 {
@@ -84,29 +88,61 @@ static json_t *object_of(struct part part)
 
 /* ---- The signature ------------------------------------------------------------------------- */
 
-static bool hmac(const struct key *key, struct part text, unsigned char out[HMAC_BYTES])
+bool jwt_hmac(const struct key *key, const void *text, size_t n, unsigned char out[HMAC_BYTES])
 {
-    size_t n = 0;
+    size_t length = 0;
     EVP_MAC_CTX *mac = EVP_MAC_CTX_dup(key->mac);
-    bool ok = mac && EVP_MAC_update(mac, (const unsigned char *)text.p, text.n) &&
-              EVP_MAC_final(mac, out, &n, HMAC_BYTES) && n == HMAC_BYTES;
+    bool ok = mac && EVP_MAC_update(mac, text, n) && EVP_MAC_final(mac, out, &length, HMAC_BYTES) &&
+              length == HMAC_BYTES;
     EVP_MAC_CTX_free(mac);
+    return ok;
+}
+
+/* Two numbers of 32 bytes, which OpenSSL wants in DER; its length, 0 if they are none. */
+static size_t es256_to_der(const unsigned char *signature, unsigned char der[ES256_DER_MAX])
+{
+    int length = 0;
+    unsigned char *at = der;
+    ECDSA_SIG *pair = ECDSA_SIG_new();
+    BIGNUM *r = BN_bin2bn(signature, ES256_BYTES / 2, NULL);
+    BIGNUM *s = BN_bin2bn(signature + ES256_BYTES / 2, ES256_BYTES / 2, NULL);
+    if (pair && r && s && ECDSA_SIG_set0(pair, r, s) == 1) {
+        r = s = NULL; /* the pair's */
+        length = i2d_ECDSA_SIG(pair, NULL);
+        length = length > 0 && length <= ES256_DER_MAX ? i2d_ECDSA_SIG(pair, &at) : 0;
+    }
+    BN_free(r);
+    BN_free(s);
+    ECDSA_SIG_free(pair);
+    return length > 0 ? (size_t)length : 0;
+}
+
+static bool is_signed_by_pair(const struct key *key, struct part text,
+                              const unsigned char *signature, size_t n)
+{
+    unsigned char der[ES256_DER_MAX];
+    const EVP_MD *md = key->alg == KEY_EDDSA ? NULL : EVP_sha256();
+    if ((key->alg == KEY_EDDSA && n != EDDSA_BYTES) || (key->alg == KEY_ES256 && n != ES256_BYTES))
+        return false;
+    if (key->alg == KEY_ES256) {
+        n = es256_to_der(signature, der);
+        signature = der;
+    }
+    EVP_MD_CTX *ctx = n ? EVP_MD_CTX_new() : NULL;
+    bool ok = ctx && EVP_DigestVerifyInit(ctx, NULL, md, NULL, key->pkey) == 1 &&
+              EVP_DigestVerify(ctx, signature, n, (const unsigned char *)text.p, text.n) == 1;
+    EVP_MD_CTX_free(ctx);
     return ok;
 }
 
 static bool is_signed_by(const struct key *key, struct part text, const unsigned char *signature,
                          size_t n)
 {
-    if (key->alg == KEY_HS256) {
-        unsigned char right[HMAC_BYTES];
-        return n == sizeof right && hmac(key, text, right) &&
-               CRYPTO_memcmp(right, signature, sizeof right) == 0;
-    }
-    EVP_MD_CTX *ctx = n == EDDSA_BYTES ? EVP_MD_CTX_new() : NULL;
-    bool ok = ctx && EVP_DigestVerifyInit(ctx, NULL, NULL, NULL, key->public_key) == 1 &&
-              EVP_DigestVerify(ctx, signature, n, (const unsigned char *)text.p, text.n) == 1;
-    EVP_MD_CTX_free(ctx);
-    return ok;
+    unsigned char right[HMAC_BYTES];
+    if (key->alg != KEY_HS256)
+        return is_signed_by_pair(key, text, signature, n);
+    return n == sizeof right && jwt_hmac(key, text.p, text.n, right) &&
+           CRYPTO_memcmp(right, signature, sizeof right) == 0;
 }
 
 /* What the header asks for. The strings belong to it. */
@@ -134,12 +170,11 @@ static enum jwt_reason read_header(const json_t *header, struct wanted *wanted)
 static enum jwt_reason try_key(const struct key *key, const struct wanted *wanted,
                                const struct parts *parts, int64_t now_ms)
 {
-    static const char *const names[] = {[KEY_HS256] = "HS256", [KEY_EDDSA] = "EdDSA"};
-    unsigned char signature[EDDSA_BYTES];
+    unsigned char signature[SIGNATURE_MAX];
     size_t n;
     if (strcmp(wanted->kid, key->kid) != 0)
         return JWT_UNKNOWN_KEY;
-    if (strcmp(wanted->alg, names[key->alg]) != 0)
+    if (strcmp(wanted->alg, key_alg_names[key->alg]) != 0)
         return JWT_ALGORITHM;
     if (now_ms < key->not_before_s * 1000 || now_ms >= key->not_after_s * 1000)
         return JWT_KEY_TIME;
@@ -175,33 +210,36 @@ static enum jwt_reason find_key(const struct keys *keys, const struct parts *par
 /* ---- The claims ---------------------------------------------------------------------------- */
 
 /* A decimal number as it would be printed: no sign, no zero in front. */
-static bool take_subject(const json_t *sub, uint64_t *user_id)
+static enum jwt_reason take_subject(const json_t *sub, uint64_t *user_id)
 {
     const char *text = json_string_value(sub);
     size_t n = text ? json_string_length(sub) : 0;
     uint64_t value = 0;
+    if (!text)
+        return JWT_SUBJECT_TYPE;
     if (n == 0 || n > 16 || text[0] == '0')
-        return false;
+        return JWT_SUBJECT;
     for (size_t i = 0; i < n; i++) {
         if (text[i] < '0' || text[i] > '9')
-            return false;
+            return JWT_SUBJECT;
         value = value * 10 + (uint64_t)(text[i] - '0');
     }
     *user_id = value;
-    return value <= USER_ID_MAX;
+    return value <= USER_ID_MAX ? JWT_OK : JWT_SUBJECT;
 }
 
-static bool take_role(const json_t *role, enum jwt_role *out)
+static enum jwt_reason take_role(const json_t *role, enum jwt_role *out)
 {
-    static const char *const names[] = {"user", "service", "admin"};
-    const char *text = role ? json_string_value(role) : "user";
-    for (size_t i = 0; text && i < 3; i++) {
-        if (!strcmp(text, names[i])) {
+    const char *text = role ? json_string_value(role) : jwt_role_names[JWT_ROLE_USER];
+    if (json_is_null(role))
+        return JWT_ROLE_NULL;
+    for (size_t i = 0; text && i < ROLES; i++) {
+        if (!strcmp(text, jwt_role_names[i])) {
             *out = (enum jwt_role)i;
-            return true;
+            return JWT_OK;
         }
     }
-    return false;
+    return JWT_ROLE;
 }
 
 /* A NumericDate, which may have a fraction. Absent is fine, and leaves *ms alone. */
@@ -218,24 +256,77 @@ static bool take_time(const json_t *value, int64_t *ms)
     return true;
 }
 
+static enum jwt_reason take_expiry(const json_t *exp, int64_t *ms)
+{
+    double seconds = json_number_value(exp);
+    if (!exp)
+        return JWT_NO_EXPIRY;
+    if (seconds > (double)TIME_MAX_S && seconds / 1000 <= (double)TIME_MAX_S)
+        return JWT_MILLISECONDS;
+    return take_time(exp, ms) ? JWT_OK : JWT_TIME;
+}
+
+/* Without one, all that the role may. */
+static enum jwt_reason take_scope(const json_t *scope, uint32_t *set)
+{
+    *set = SCOPE_ALL;
+    if (!scope)
+        return JWT_OK;
+    if (!json_is_string(scope))
+        return JWT_SCOPE;
+    *set = scope_parse(json_string_value(scope), json_string_length(scope));
+    return JWT_OK;
+}
+
+static bool is_string(const json_t *value, const char *text)
+{
+    return json_is_string(value) && json_string_length(value) == strlen(text) &&
+           !memcmp(json_string_value(value), text, strlen(text));
+}
+
+/* One audience, or a list that has it (RFC 7519, 4.1.3). */
+static bool names_audience(const json_t *aud, const char *audience)
+{
+    for (size_t i = 0; i < json_array_size(aud); i++)
+        if (is_string(json_array_get(aud, i), audience))
+            return true;
+    return is_string(aud, audience);
+}
+
+static enum jwt_reason check_parties(const json_t *payload, const struct jwt_rules *rules)
+{
+    if (rules->issuer && !is_string(json_object_get(payload, "iss"), rules->issuer))
+        return JWT_ISSUER;
+    if (rules->audience && !names_audience(json_object_get(payload, "aud"), rules->audience))
+        return JWT_AUDIENCE;
+    return JWT_OK;
+}
+
 static int64_t later(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
 
 static enum jwt_reason read_claims(const json_t *payload, const struct key *key, int64_t now_ms,
-                                   int64_t leeway_s, struct jwt_claims *claims)
+                                   const struct jwt_rules *rules, struct jwt_claims *claims)
 {
     struct jwt_claims out;
-    int64_t exp = -1, nbf = 0, iat = 0;
-    if (!take_time(json_object_get(payload, "exp"), &exp) || exp < 0 ||
-        !take_time(json_object_get(payload, "nbf"), &nbf) ||
-        !take_time(json_object_get(payload, "iat"), &iat))
-        return JWT_TIME;
-    if (!take_subject(json_object_get(payload, "sub"), &out.user_id))
-        return JWT_SUBJECT;
-    if (!take_role(json_object_get(payload, "role"), &out.role))
-        return JWT_ROLE;
+    int64_t leeway_s = rules->leeway_s;
+    int64_t exp = 0, nbf = 0, iat = 0;
+    enum jwt_reason reason = take_expiry(json_object_get(payload, "exp"), &exp);
+    if (reason == JWT_OK && (!take_time(json_object_get(payload, "nbf"), &nbf) ||
+                             !take_time(json_object_get(payload, "iat"), &iat)))
+        reason = JWT_TIME;
+    if (reason == JWT_OK)
+        reason = take_subject(json_object_get(payload, "sub"), &out.user_id);
+    if (reason == JWT_OK)
+        reason = take_role(json_object_get(payload, "role"), &out.role);
+    if (reason == JWT_OK)
+        reason = take_scope(json_object_get(payload, "scope"), &out.scope);
+    if (reason == JWT_OK)
+        reason = check_parties(payload, rules);
+    if (reason != JWT_OK)
+        return reason;
     out.until_ms = exp + leeway_s * 1000;
     out.from_ms = later(nbf, iat) - leeway_s * 1000;
     if (now_ms >= out.until_ms)
@@ -251,7 +342,7 @@ static enum jwt_reason read_claims(const json_t *payload, const struct key *key,
 }
 
 enum jwt_reason jwt_verify(const struct keys *keys, const char *token, size_t n, int64_t now_ms,
-                           int64_t leeway_s, struct jwt_claims *claims)
+                           const struct jwt_rules *rules, struct jwt_claims *claims)
 {
     struct parts parts;
     const struct key *key = NULL;
@@ -268,95 +359,9 @@ enum jwt_reason jwt_verify(const struct keys *keys, const char *token, size_t n,
     json_t *payload = object_of(parts.payload);
     if (!payload)
         return JWT_MALFORMED;
-    reason = read_claims(payload, key, now_ms, leeway_s, claims);
+    reason = read_claims(payload, key, now_ms, rules, claims);
     json_decref(payload);
     return reason;
-}
-
-/* ---- Signing ------------------------------------------------------------------------------- */
-
-static const struct key *signing_key(const struct keys *keys, int64_t now_s)
-{
-    for (size_t i = 0; i < keys->n; i++) {
-        const struct key *key = &keys->keys[i];
-        if (key->alg == KEY_HS256 && now_s >= key->not_before_s && now_s < key->not_after_s)
-            return key;
-    }
-    return NULL;
-}
-
-static void put_part(struct buf *out, const struct buf *json)
-{
-    char *to = buf_reserve(out, BASE64URL_LENGTH(json->len));
-    if (to)
-        out->len += base64url_encode(json->data, json->len, to);
-}
-
-static void write_header(struct buf *json, const struct key *key)
-{
-    struct json_out out;
-    json_out_init(&out, json);
-    json_out_object(&out);
-    json_out_key(&out, "alg");
-    json_out_text(&out, "HS256");
-    json_out_key(&out, "typ");
-    json_out_text(&out, "JWT");
-    if (*key->kid) {
-        json_out_key(&out, "kid");
-        json_out_text(&out, key->kid);
-    }
-    json_out_end(&out);
-}
-
-static void write_claims(struct buf *json, uint64_t user_id, enum jwt_role role, int64_t now_s,
-                         int64_t ttl_s)
-{
-    static const char *const names[] = {"user", "service", "admin"};
-    struct json_out out;
-    struct buf sub;
-    char digits[20];
-    buf_init_borrowed(&sub, digits, sizeof digits);
-    buf_u64(&sub, user_id);
-    json_out_init(&out, json);
-    json_out_object(&out);
-    json_out_key(&out, "sub");
-    json_out_string(&out, digits, sub.len);
-    json_out_key(&out, "role");
-    json_out_text(&out, names[role]);
-    json_out_key(&out, "iat");
-    json_out_i64(&out, now_s);
-    json_out_key(&out, "exp");
-    json_out_i64(&out, now_s + ttl_s);
-    json_out_end(&out);
-}
-
-size_t jwt_sign_hs256(const struct keys *keys, uint64_t user_id, enum jwt_role role, int64_t now_s,
-                      int64_t ttl_s, char *out)
-{
-    char json_bytes[512];
-    unsigned char signature[HMAC_BYTES];
-    struct buf json, token;
-    const struct key *key = signing_key(keys, now_s);
-    if (!key)
-        return 0;
-    buf_init_borrowed(&token, out, JWT_MAX - 1);
-    buf_init_borrowed(&json, json_bytes, sizeof json_bytes);
-    write_header(&json, key);
-    put_part(&token, &json);
-    buf_char(&token, '.');
-    buf_clear(&json);
-    write_claims(&json, user_id, role, now_s, ttl_s);
-    put_part(&token, &json);
-    if (json.failed || token.failed || !hmac(key, (struct part){out, token.len}, signature))
-        return 0;
-    buf_char(&token, '.');
-    buf_init_borrowed(&json, signature, sizeof signature);
-    json.len = sizeof signature;
-    put_part(&token, &json);
-    if (token.failed)
-        return 0;
-    out[token.len] = '\0';
-    return token.len;
 }
 
 /* ---- With a memory ------------------------------------------------------------------------- */
@@ -373,7 +378,7 @@ struct jwt_verifier {
     struct keyring *ring;
     struct keys *keys; /* of `generation` */
     uint64_t generation;
-    int64_t leeway_s;
+    struct jwt_rules rules;
     EVP_MD *sha256;
     EVP_MD_CTX *ctx;
     size_t sets; /* of WAYS entries each; the digest says which */
@@ -381,7 +386,8 @@ struct jwt_verifier {
     struct entry entries[];
 };
 
-struct jwt_verifier *jwt_verifier_new(struct keyring *ring, size_t entries, int64_t leeway_s)
+struct jwt_verifier *jwt_verifier_new(struct keyring *ring, size_t entries,
+                                      const struct jwt_rules *rules)
 {
     size_t sets = (entries + WAYS - 1) / WAYS;
     if (sets > SIZE_MAX / WAYS / sizeof(struct entry) / 2)
@@ -391,7 +397,7 @@ struct jwt_verifier *jwt_verifier_new(struct keyring *ring, size_t entries, int6
     if (!verifier)
         return NULL;
     verifier->ring = ring;
-    verifier->leeway_s = leeway_s;
+    verifier->rules = *rules;
     verifier->sets = sets;
     verifier->sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
     verifier->ctx = EVP_MD_CTX_new();
@@ -451,7 +457,7 @@ enum jwt_reason jwt_verifier_check(struct jwt_verifier *verifier, const char *to
                   EVP_DigestUpdate(verifier->ctx, token, n) &&
                   EVP_DigestFinal_ex(verifier->ctx, digest, NULL);
     if (!hashed)
-        return jwt_verify(verifier->keys, token, n, now_ms, verifier->leeway_s, claims);
+        return jwt_verify(verifier->keys, token, n, now_ms, &verifier->rules, claims);
 
     struct entry *set = find_set(verifier, digest);
     for (size_t i = 0; i < WAYS; i++) {
@@ -462,8 +468,7 @@ enum jwt_reason jwt_verifier_check(struct jwt_verifier *verifier, const char *to
             return JWT_OK;
         }
     }
-    enum jwt_reason reason =
-        jwt_verify(verifier->keys, token, n, now_ms, verifier->leeway_s, claims);
+    enum jwt_reason reason = jwt_verify(verifier->keys, token, n, now_ms, &verifier->rules, claims);
     if (reason == JWT_OK) {
         struct entry *entry = victim(verifier, set, now_ms);
         memcpy(entry->digest, digest, DIGEST);

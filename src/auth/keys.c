@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <openssl/crypto.h>
-#include <openssl/pem.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +15,9 @@
 #include "auth/hmac.h"
 #include "auth/keys_internal.h"
 #include "base/base64url.h"
+
+const char *const key_alg_names[] = {
+    [KEY_HS256] = "HS256", [KEY_EDDSA] = "EdDSA", [KEY_RS256] = "RS256", [KEY_ES256] = "ES256"};
 
 /* ---- Sets ---------------------------------------------------------------------------------- */
 
@@ -44,7 +46,7 @@ void keys_unref(struct keys *keys)
         return;
     for (size_t i = 0; i < keys->n; i++) {
         EVP_MAC_CTX_free(keys->keys[i].mac); /* wipes its copy of the secret */
-        EVP_PKEY_free(keys->keys[i].public_key);
+        EVP_PKEY_free(keys->keys[i].pkey);
     }
     free(keys);
 }
@@ -56,13 +58,23 @@ static enum keys_err complain(struct keys_note *note, const char *where, size_t 
     return KEYS_ERR_INVALID;
 }
 
-static struct key *add_key(struct keys *keys, enum key_alg alg)
+struct key *keys_add(struct keys *keys, enum key_alg alg)
 {
     if (keys->n == KEYS_MAX)
         return NULL;
     struct key *key = &keys->keys[keys->n++];
     *key = (struct key){.alg = alg, .not_before_s = 0, .not_after_s = TIME_MAX_S};
     return key;
+}
+
+bool key_alg_parse(const char *name, enum key_alg *alg)
+{
+    for (size_t i = 0; i < KEY_ALG_COUNT; i++)
+        if (!strcmp(name, key_alg_names[i])) {
+            *alg = (enum key_alg)i;
+            return true;
+        }
+    return false;
 }
 
 /* ---- HS256 --------------------------------------------------------------------------------- */
@@ -76,7 +88,7 @@ static enum keys_err add_secret(struct keys *keys, const char *line, size_t n, s
         return complain(note, "secret", number, "longer than 1024 bytes");
     if (n > 10 && !memcmp(line, "-----BEGIN", 10))
         return complain(note, "secret", number, "is a PEM file, not a secret; use a keys file");
-    struct key *key = add_key(keys, KEY_HS256);
+    struct key *key = keys_add(keys, KEY_HS256);
     if (!key)
         return complain(note, "secret", number, "too many keys");
     key->mac = hmac_new(line, n);
@@ -99,7 +111,7 @@ enum keys_err keys_add_secrets(struct keys *keys, const char *lines, struct keys
 
 /* ---- The keys file ------------------------------------------------------------------------- */
 
-static const char *string_of(const json_t *entry, const char *name, size_t *n)
+const char *key_string_of(const json_t *entry, const char *name, size_t *n)
 {
     const json_t *value = json_object_get(entry, name);
     *n = value ? json_string_length(value) : 0;
@@ -126,10 +138,10 @@ static const char *check_members(json_t *entry)
     return NULL;
 }
 
-static const char *take_kid(const struct keys *keys, struct key *key, const json_t *entry)
+const char *key_take_kid(const struct keys *keys, struct key *key, const json_t *entry)
 {
     size_t n;
-    const char *kid = string_of(entry, "kid", &n);
+    const char *kid = key_string_of(entry, "kid", &n);
     if (!kid)
         return NULL;
     if (n == 0 || n > KID_MAX)
@@ -158,8 +170,7 @@ static const char *take_times(struct key *key, const json_t *entry)
     return NULL;
 }
 
-/* `text` is base64url. */
-static const char *use_secret(struct key *key, const char *text, size_t n)
+const char *key_use_secret(struct key *key, const char *text, size_t n)
 {
     unsigned char secret[SECRET_MAX];
     size_t length;
@@ -177,88 +188,38 @@ static const char *use_secret(struct key *key, const char *text, size_t n)
 static const char *take_secret(struct key *key, const json_t *entry)
 {
     size_t n;
-    const char *text = string_of(entry, "secret", &n);
+    const char *text = key_string_of(entry, "secret", &n);
     if (!text || json_object_get(entry, "public_key"))
         return "HS256 needs a secret and no public_key";
-    return use_secret(key, text, n);
+    return key_use_secret(key, text, n);
 }
 
-/* A public key needs no password; this keeps OpenSSL from asking at the terminal. */
-static int no_password(char *to, int size, int writing, void *ctx)
+static const char *add_entry(struct keys *keys, json_t *entry, bool published)
 {
-    (void)to, (void)size, (void)writing, (void)ctx;
-    return -1;
-}
-
-static const char *take_public_key(struct key *key, const json_t *entry)
-{
-    unsigned char raw[32];
-    size_t n, length;
-    const char *text = string_of(entry, "public_key", &n);
-    if (!text || json_object_get(entry, "secret"))
-        return "EdDSA needs a public_key and no secret";
-    if (n > 10 && !memcmp(text, "-----BEGIN", 10)) {
-        BIO *bio = BIO_new_mem_buf(text, (int)n);
-        key->public_key = bio ? PEM_read_bio_PUBKEY(bio, NULL, no_password, NULL) : NULL;
-        BIO_free(bio);
-    } else if (base64url_decode(text, n, raw, sizeof raw, &length) && length == sizeof raw) {
-        key->public_key = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, raw, sizeof raw);
-    }
-    if (!key->public_key || EVP_PKEY_get_base_id(key->public_key) != EVP_PKEY_ED25519)
-        return "the public_key is neither PEM nor base64url of an Ed25519 public key";
-    return NULL;
-}
-
-/* ---- JWK Sets (RFC 7517) -------------------------------------------------------------------- */
-
-/* A member that is that string, or is not there. */
-static bool may_be(const json_t *entry, const char *name, const char *value)
-{
-    const json_t *member = json_object_get(entry, name);
-    return !member || (json_is_string(member) && !strcmp(json_string_value(member), value));
-}
-
-static bool is(const json_t *entry, const char *name, const char *value)
-{
-    return json_object_get(entry, name) && may_be(entry, name, value);
-}
-
-static const char *take_jwk_public(struct key *key, const json_t *jwk)
-{
-    unsigned char raw[32];
-    size_t n, length;
-    const char *text = string_of(jwk, "x", &n);
-    if (json_object_get(jwk, "d"))
-        return "a private key: leave out d";
-    if (text && base64url_decode(text, n, raw, sizeof raw, &length) && length == sizeof raw)
-        key->public_key = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, raw, sizeof raw);
-    return key->public_key ? NULL : "x is not base64url of an Ed25519 public key";
-}
-
-static const char *take_jwk_secret(struct key *key, const json_t *jwk)
-{
+    struct key parsed = {.alg = KEY_HS256, .not_after_s = TIME_MAX_S};
     size_t n;
-    const char *text = string_of(jwk, "k", &n);
-    return text ? use_secret(key, text, n) : "an oct key needs k";
-}
+    if (!json_is_object(entry))
+        return "not an object";
+    if (json_object_get(entry, "kty"))
+        return jwk_add(keys, entry, published);
+    if (published)
+        return "not a JWK: it has no kty";
+    const char *problem = check_members(entry);
+    const char *alg = key_string_of(entry, "alg", &n);
+    if (!problem && !(alg && key_alg_parse(alg, &parsed.alg)))
+        problem = "alg is none of HS256, RS256, ES256 and EdDSA";
+    if (!problem)
+        problem = key_take_kid(keys, &parsed, entry);
+    if (!problem)
+        problem = take_times(&parsed, entry);
+    if (problem)
+        return problem;
 
-/* Kinds of keys and uses that are not ours, and members besides, are passed over, as the RFC has it. */
-static const char *add_jwk(struct keys *keys, const json_t *jwk)
-{
-    bool secret = is(jwk, "kty", "oct") && may_be(jwk, "alg", "HS256");
-    bool public = is(jwk, "kty", "OKP") && is(jwk, "crv", "Ed25519") &&
-                  (may_be(jwk, "alg", "EdDSA") || is(jwk, "alg", "Ed25519"));
-    if ((!secret && !public) || !may_be(jwk, "use", "sig"))
-        return NULL;
-    struct key parsed = {.alg = public ? KEY_EDDSA : KEY_HS256, .not_after_s = TIME_MAX_S};
-    if (json_object_get(jwk, "kid") && !json_is_string(json_object_get(jwk, "kid")))
-        return "the kid is not a string";
-    const char *problem = take_kid(keys, &parsed, jwk);
-    struct key *key = problem ? NULL : add_key(keys, parsed.alg);
+    struct key *key = keys_add(keys, parsed.alg);
     if (!key)
-        return problem ? problem : "too many keys";
+        return "too many keys";
     *key = parsed;
-    return public ? take_jwk_public(key, jwk) : take_jwk_secret(key, jwk);
+    return key->alg == KEY_HS256 ? take_secret(key, entry) : key_take_pem(key, entry);
 }
 
 static bool is_jwk_set(const json_t *list)
@@ -266,34 +227,8 @@ static bool is_jwk_set(const json_t *list)
     return json_object_get(json_array_get(list, 0), "kty") != NULL;
 }
 
-static const char *add_entry(struct keys *keys, json_t *entry)
-{
-    struct key parsed = {.alg = KEY_HS256, .not_after_s = TIME_MAX_S};
-    size_t n;
-    if (!json_is_object(entry))
-        return "not an object";
-    if (json_object_get(entry, "kty"))
-        return add_jwk(keys, entry);
-    const char *problem = check_members(entry);
-    const char *alg = string_of(entry, "alg", &n);
-    if (!problem && (!alg || (strcmp(alg, "HS256") != 0 && strcmp(alg, "EdDSA") != 0)))
-        problem = "alg is neither HS256 nor EdDSA";
-    if (!problem)
-        problem = take_kid(keys, &parsed, entry);
-    if (!problem)
-        problem = take_times(&parsed, entry);
-    if (problem)
-        return problem;
-
-    parsed.alg = *alg == 'E' ? KEY_EDDSA : KEY_HS256;
-    struct key *key = add_key(keys, parsed.alg);
-    if (!key)
-        return "too many keys";
-    *key = parsed;
-    return key->alg == KEY_EDDSA ? take_public_key(key, entry) : take_secret(key, entry);
-}
-
-enum keys_err keys_add_json(struct keys *keys, const char *json, size_t n, struct keys_note *note)
+static enum keys_err add_json(struct keys *keys, const char *json, size_t n, bool published,
+                              struct keys_note *note)
 {
     enum keys_err err = KEYS_ERR_INVALID;
     size_t before = keys->n;
@@ -313,7 +248,7 @@ enum keys_err keys_add_json(struct keys *keys, const char *json, size_t n, struc
         goto out;
     }
     for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *problem = add_entry(keys, json_array_get(list, i));
+        const char *problem = add_entry(keys, json_array_get(list, i), published);
         if (problem) {
             complain(note, "key", i + 1, problem);
             goto out;
@@ -321,12 +256,23 @@ enum keys_err keys_add_json(struct keys *keys, const char *json, size_t n, struc
     }
     if (keys->n == before)
         snprintf(note->error, sizeof note->error,
-                 "no key of use: neither oct for HS256 nor OKP with Ed25519");
+                 "no key of use: of type oct, RSA, EC with P-256 or OKP with Ed25519");
     else
         err = KEYS_OK;
 out:
     json_decref(root);
     return err;
+}
+
+enum keys_err keys_add_json(struct keys *keys, const char *json, size_t n, struct keys_note *note)
+{
+    return add_json(keys, json, n, false, note);
+}
+
+enum keys_err keys_add_published(struct keys *keys, const char *json, size_t n,
+                                 struct keys_note *note)
+{
+    return add_json(keys, json, n, true, note);
 }
 
 static bool read_all(int fd, char *bytes, size_t size, size_t *n)

@@ -5,7 +5,7 @@
  * then never changed again, counted by reference, and exchanged as a whole: that is how keys are
  * rotated.
  *
- * Two sources, which can be combined:
+ * Three sources, which can be combined:
  *
  *   TIDINGS_JWT_SECRET: one HS256 secret a line, each at least 32 bytes, without kid. The first one
  *   signs. Lines, since a secret may well have a comma in it but no line break; blank lines are
@@ -17,8 +17,11 @@
  *       {"kid": "idp", "alg": "EdDSA", "public_key": "<PEM, or base64url of the 32 bytes>",
  *        "not_before": 1700000000, "not_after": 1800000000}]}
  *   kid may be missing; the times are seconds since 1970, may be missing, and not_after is the first
- *   second in which the key does not hold. Or a JWK Set (RFC 7517): keys of type oct, for HS256, and OKP with Ed25519;
- *   others in it are passed over.
+ *   second in which the key does not hold. alg may be RS256 and ES256 as well, with a public_key in PEM. Or a JWK Set
+ *   (RFC 7517): keys of type oct, for HS256, RSA for RS256, EC with P-256 for ES256, and OKP with Ed25519, the latter with d
+ *   if tokens are signed with it, too; others in it are passed over.
+ *
+ *   A JWK Set that somebody publishes (jwks.h): public keys only.
  *
  * Messages name the entry, never the secret.
  */
@@ -52,6 +55,9 @@ struct keys *keys_new(void);
 /* Fill a set that nobody else has yet. After a failure the set is to be thrown away. */
 enum keys_err keys_add_secrets(struct keys *keys, const char *lines, struct keys_note *note);
 enum keys_err keys_add_json(struct keys *keys, const char *json, size_t n, struct keys_note *note);
+/* A JWK Set out of the network: secrets in it are passed over, a private key is refused. */
+enum keys_err keys_add_published(struct keys *keys, const char *json, size_t n,
+                                 struct keys_note *note);
 /* Warns if others on this machine may read or change the file. */
 enum keys_err keys_add_file(struct keys *keys, const char *path, struct keys_note *note);
 

@@ -45,6 +45,7 @@ const struct cli_command command_backup = {
         "A server may be using the data directory; everything it acknowledged before is in the "
         "backup. `tidings restore` makes a data directory of it, and a server can be started "
         "on it as it is.",
+    .examples = "tidings backup /srv/backups/today --data /var/lib/tidings",
     .exits = "0 done; 2 usage; 3 failed.",
     .options = options,
     .n_options = sizeof options / sizeof *options,

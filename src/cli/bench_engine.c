@@ -562,6 +562,7 @@ const struct cli_command command_bench_engine = {
     .about = "Fills DIR, which must be new or from an earlier run with the same numbers, and times "
              "single "
              "operations on one thread.",
+    .examples = "tidings bench-engine --data /tmp/bench",
     .exits = "0 done; 2 usage; 3 failed.",
     .options = options,
     .n_options = sizeof options / sizeof *options,

@@ -71,6 +71,8 @@ const struct cli_command command_bridge = {
         "the "
         "first line of the files that TIDINGS_MYSQL_PASSWORD_FILE and "
         "TIDINGS_OLD_REDIS_PASSWORD_FILE name. docs/MIGRATING.md has the whole way.",
+    .examples =
+        "tidings bridge --mysql mysql://tidings@db/tidings --old-redis 127.0.0.1:6379 --share 10",
     .exits = "0 stopped; 2 usage; 3 failed.",
     .options = options,
     .n_options = sizeof options / sizeof *options,

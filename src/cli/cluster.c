@@ -503,6 +503,10 @@ const struct cli_command command_cluster = {
         "been tried. Ctrl-C ends the waiting and nothing else.\n\n"
         "The password comes from TIDINGS_MYSQL_PASSWORD, or from the first line of the file that "
         "TIDINGS_MYSQL_PASSWORD_FILE names. TIDINGS_MYSQL stands in for --mysql.",
+    .examples = "tidings cluster init --mysql mysql://tidings@db/tidings\n"
+                "tidings cluster status --mysql mysql://tidings@db/tidings --json\n"
+                "tidings cluster show user 42 --mysql mysql://tidings@db/tidings\n"
+                "tidings cluster replay kafka --since 2026-11-15T12:00:00Z --wait",
     .exits = "0 done; 1 show: there is no such row; reconcile: differences are left; rebuild: no "
              "server is there to do it; 2 usage; 3 "
              "failed.",

@@ -86,7 +86,8 @@ static int run(int argc, char **argv)
                                       .schemes = old_schemes(&args.old),
                                       .users = &args.users,
                                       .patience_s = (unsigned)args.patience,
-                                      .stopped = old_is_stopped};
+                                      .stopped = old_is_stopped,
+                                      .progress = progress_in_rows()};
         old_catch_signals();
         code = look(&args, &how);
         old_sides_close(&sides);
@@ -109,6 +110,8 @@ const struct cli_command command_compare = {
         "agrees then was only late. Users are those whom Tidings knows and those who have keys, "
         "which are looked for by SCAN.\n\n"
         "Passwords as for `tidings bridge`.",
+    .examples =
+        "tidings compare --mysql mysql://tidings@db/tidings --old-redis 127.0.0.1:6379 --share 10",
     .exits = "0 all agree; 1 differences; 2 usage; 3 cannot look.",
     .options = options,
     .n_options = sizeof options / sizeof *options,

@@ -59,6 +59,11 @@ static const struct cli_option options[] = {
          "origins of pages that may call the API from a browser, with commas: https://app.example; or *: "
          "any, without credentials")
     TEXT(jwt_keys_file, "FILE", NULL, "JSON file with the keys of tokens, or a JWK Set")
+    TEXT(jwt_issuer, "TEXT", NULL, "what the claim iss of a token must be")
+    TEXT(jwt_audience, "TEXT", NULL, "what the claim aud of a token must be, or have in its list")
+    TEXT(jwks_url, "URL", NULL,
+         "where the public keys of tokens are published, as a JWK Set: https, or http on this machine")
+    TEXT(jwks_ca_file, "FILE", NULL, "CA certificates for jwks_url, instead of the system's")
     TEXT(webhook_allow, "LIST", NULL,
          "hosts, host:port or networks (10.0.0.0/8), with commas, that webhooks may call by http "
          "and at private addresses")
@@ -90,7 +95,9 @@ const struct cli_command command_serve = {
              "--dev [OPTIONS]",
     .about =
         "Serves the HTTP API. Keys for tokens come from TIDINGS_JWT_SECRET (at least 32 bytes; "
-        "several, one a line) or from the file that TIDINGS_JWT_KEYS_FILE names; the password of "
+        "several, one a line) from the file that TIDINGS_JWT_KEYS_FILE names, or from the address "
+        "that "
+        "jwks_url does; the password of "
         "the "
         "cluster's database from TIDINGS_MYSQL_PASSWORD or the first line of the file that "
         "TIDINGS_MYSQL_PASSWORD_FILE names, those of Redis and Kafka likewise "
@@ -104,6 +111,9 @@ const struct cli_command command_serve = {
         "over when `tidings promote` says so. It needs that server's peer.key.\n\n"
         "Every setting is a flag, a variable (--follow-burst is TIDINGS_FOLLOW_BURST) and a line "
         "of the file (follow_burst = 100), in this order.",
+    .examples = "tidings serve --dev\n"
+                "tidings serve --config /etc/tidings/tidings.conf\n"
+                "tidings serve --data /var/lib/tidings --listen 127.0.0.1:8080 --follow-burst 50",
     .exits =
         "0 stopped when told to; 2 usage: a flag, a variable or a line of the file is wrong; "
         "3 cannot work: no keys, the directory in use or damaged, no database, the port taken.",

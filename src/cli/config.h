@@ -36,7 +36,7 @@ struct config {
     const char *listen;
     const char *follow, *peer_listen, *peer_key_file;
     bool take_back;
-    const char *jwt_keys_file;
+    const char *jwt_keys_file, *jwt_issuer, *jwt_audience, *jwks_url, *jwks_ca_file;
     const char *durability;
     const char *notice_language;
     const char *backup_dir;

@@ -10,16 +10,18 @@
 
 struct export_args {
     struct where where;
-    const char *to, *temp;
+    const char *file, *to, *temp;
     uint64_t user;
 };
+
+static const struct cli_operand operands[] = {{"[FILE]", .at = offsetof(struct export_args, file)}};
 
 static const struct cli_option options[] = {
     WHERE_OPTIONS(struct export_args, where, "the data directory, also of a running server"),
     {"user", OPTION_NUMBER, "ID", offsetof(struct export_args, user), .least = 1,
      .most = TIDINGS_ID_MAX, .help = "only what this user did and wrote"},
     {"to", OPTION_TEXT, "FILE", offsetof(struct export_args, to),
-     .help = "write there, not to standard output"},
+     .help = "the same as FILE, from before there was that"},
     {"temp", OPTION_TEXT, "DIR", offsetof(struct export_args, temp),
      .help = "where a copy is made of a directory in use; TMPDIR, or /tmp, without"},
 };
@@ -97,37 +99,44 @@ static int run(int argc, char **argv)
     struct password password;
     struct tidings_options how;
     int code = options_start(&command_export, &args, argc, argv);
+    if (code == OPTIONS_READ && args.file && args.to)
+        code = options_wrong(&command_export, "FILE and --to are the same: give one of them");
     if (code == OPTIONS_READ)
         code = where_find(&command_export, &args.where, NULL, &password, &how);
     if (code != OPTIONS_READ)
         return code;
-    if (!args.to)
+    const char *file = args.file ? args.file : args.to;
+    if (!file || !strcmp(file, "-"))
         return export_to(&how, &args, stdout);
-    FILE *to = fopen(args.to, "we");
+    FILE *to = fopen(file, "we");
     if (!to)
-        return failed(args.to, strerror(errno));
+        return failed(file, strerror(errno));
     code = export_to(&how, &args, to);
     if (fclose(to) && !code)
-        return failed(args.to, strerror(errno));
+        return failed(file, strerror(errno));
     return code;
 }
 
 const struct cli_command command_export = {
     .name = "export",
     .summary = "write all facts, one JSON object a line",
-    .usage =
-        "--data DIR [--user ID] [--to FILE]\n--engine cluster --mysql URL [--user ID] [--to FILE]",
-    .about = "Writes what people did and wrote, as it is at one moment, to standard output: "
-             "docs/FACTS.md "
-             "says what each line means. `tidings import` brings it into an empty directory, with "
-             "the same "
-             "answers. The secrets of webhooks are in it.\n\nA server may be using the directory: "
-             "then a copy is made of "
-             "its base image and log first, as large as the data. Of a cluster it is one "
-             "snapshot of the database, beside "
-             "servers that go on.",
+    .usage = "[FILE] --data DIR [--user ID]\n[FILE] --engine cluster --mysql URL [--user ID]",
+    .about =
+        "Writes what people did and wrote, as it is at one moment, to FILE, or to standard output: "
+        "docs/FACTS.md "
+        "says what each line means. `tidings import` brings it into an empty directory, with "
+        "the same "
+        "answers. The secrets of webhooks are in it.\n\nA server may be using the directory: "
+        "then a copy is made of "
+        "its base image and log first, as large as the data. Of a cluster it is one "
+        "snapshot of the database, beside "
+        "servers that go on.",
+    .examples = "tidings export facts.ndjson --data /var/lib/tidings\n"
+                "tidings export --data /var/lib/tidings --user 42 | gzip > user-42.ndjson.gz",
     .exits = "0 done; 2 usage; 3 failed.",
     .options = options,
     .n_options = sizeof options / sizeof *options,
+    .operands = operands,
+    .n_operands = sizeof operands / sizeof *operands,
     .run = run,
 };

@@ -63,6 +63,17 @@ void help_usage(const struct cli_command *command, FILE *to)
     } while (*at++);
 }
 
+/* Not filled: a line is to be copied as it stands. */
+static void help_examples(const struct cli_command *command, FILE *to)
+{
+    fputs("\nExample:\n", to);
+    for (const char *at = command->examples; *at; at += *at == '\n') {
+        int n = (int)strcspn(at, "\n");
+        fprintf(to, "%*s%.*s\n", MARGIN, "", n, at);
+        at += n;
+    }
+}
+
 void help_print(const struct cli_command *command, FILE *to)
 {
     const struct cli_option *option;
@@ -75,6 +86,7 @@ void help_print(const struct cli_command *command, FILE *to)
         width = option_width(option) > width ? option_width(option) : width;
     for (size_t i = 0; (option = option_at(command, i)); i++)
         print_option(to, option, width);
+    help_examples(command, to);
     fprintf(to, "\nExit: ");
     print_filled(to, command->exits, (int)strlen("Exit: "), 0);
 }
@@ -161,6 +173,8 @@ const struct cli_command command_help = {
     .usage = "[COMMAND]\n--man\n--completion",
     .about = "Tells what commands there are, or what one does and takes. All of it together is the "
              "manual page, tidings(1).",
+    .examples = "tidings help backup\n"
+                "tidings help --completion > /etc/bash_completion.d/tidings",
     .exits = "0 done; 2 usage.",
     .options = options,
     .n_options = sizeof options / sizeof *options,

@@ -230,6 +230,8 @@ const struct cli_command command_import = {
              "what contradicts itself there is told. Their passwords come from "
              "TIDINGS_SOURCE_MYSQL_PASSWORD and TIDINGS_SOURCE_REDIS_PASSWORD, or from the files "
              "that these with _FILE behind them name.",
+    .examples = "tidings import facts.ndjson.gz --data /var/lib/tidings-new --report refused.txt\n"
+                "tidings import --from hmdp --source-mysql mysql://app@db/hmdp --dry-run",
     .exits = "0 all was taken; 1 some lines were refused, or with --dry-run something contradicts "
              "itself or would be left out; 2 usage; 3 failed, or interrupted.",
     .options = options,

@@ -41,6 +41,7 @@ const struct cli_command command_log = {
     .about =
         "Prints the redo log of a data directory or a backup: a line for every batch, with the "
         "events in it. A server may be using the directory.",
+    .examples = "tidings log --data /var/lib/tidings --after 1000 --rows",
     .exits = "0 done; 2 usage; 3 the log cannot be read to its end.",
     .options = options,
     .n_options = sizeof options / sizeof *options,

@@ -28,7 +28,8 @@ const struct cli_command command_routes = {
     .name = "routes",
     .summary = "print the routes of the API as JSON",
     .usage = "",
-    .about = "Prints method, path and operation of every route, as JSON.",
+    .about = "Prints method, path, operation, role and scope of every route, as JSON.",
+    .examples = "tidings routes | jq -r '.[].path'",
     .exits = "0 done; 2 usage.",
     .run = print_routes,
 };
@@ -48,6 +49,7 @@ const struct cli_command command_version = {
     .summary = "print the version",
     .usage = "",
     .about = "Prints the version of the program.",
+    .examples = "tidings version",
     .exits = "0 done; 2 usage.",
     .run = print_version,
 };

@@ -83,7 +83,9 @@ static void print_command(FILE *to, const struct cli_command *command)
     print_line(to, command->about);
     for (size_t i = 0; (option = option_at(command, i)); i++)
         print_option(to, option);
-    fputs(".PP\nExit status: ", to);
+    fputs(".PP\nExample:\n.PP\n.nf\n.RS\n", to);
+    print_line(to, command->examples);
+    fputs(".RE\n.fi\n.PP\nExit status: ", to);
     print_line(to, command->exits);
 }
 

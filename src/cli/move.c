@@ -306,6 +306,8 @@ const struct cli_command command_move = {
         "the database and begin anew. --rehearse does all but the end, into a database that is "
         "dropped afterwards, compares every fact (docs/FACTS.md) and says how long the stop would "
         "take. --check compares every fact of a move that is done, before servers are started.",
+    .examples =
+        "tidings move --data /var/lib/tidings --engine cluster --mysql mysql://tidings@db/tidings",
     .exits = "0 moved, and the same; 2 usage; 3 failed, interrupted, or not the same.",
     .options = options,
     .n_options = sizeof options / sizeof *options,

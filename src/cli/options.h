@@ -46,8 +46,9 @@ struct cli_command {
     const char *name;
     bool is_flag_too; /* --version is version */
     const char *summary;
-    const char *usage; /* what follows the name; other forms on lines of their own */
-    const char *about; /* paragraphs, an empty line between them */
+    const char *usage;    /* what follows the name; other forms on lines of their own */
+    const char *about;    /* paragraphs, an empty line between them */
+    const char *examples; /* whole lines for a shell, as somebody would type them */
     const char *exits;
     const struct cli_option *options;
     size_t n_options;

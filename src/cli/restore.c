@@ -106,6 +106,8 @@ const struct cli_command command_restore = {
     .usage = "SRC --data DIR [--until TIME] [--salvage]",
     .about =
         "Makes a data directory out of a backup, or of another data directory, which is only read.",
+    .examples = "tidings restore /srv/backups/today --data /var/lib/tidings-new --until "
+                "2026-11-15T12:00:00Z",
     .exits = "0 done; 1 done, but not everything could be salvaged; 2 usage; 3 failed.",
     .options = options,
     .n_options = sizeof options / sizeof *options,

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "api/api.h"
+#include "auth/jwks.h"
 #include "auth/jwt.h"
 #include "base/log.h"
 #include "cli/cli.h"
@@ -40,6 +41,8 @@ struct server {
     struct password kafka_password;
     struct tidings *tidings;
     struct keyring *keys;
+    pthread_mutex_t keys_lock; /* two threads may read the keys again */
+    struct jwks *jwks;         /* NULL without jwks_url */
     struct api *api;
     struct http_server *http;
     struct push_rules *rules;
@@ -67,13 +70,15 @@ static struct keys *load_keys(const struct server *server)
         ok = !keys_add_secrets(keys, secret, &note);
     if (ok && file)
         ok = !keys_add_file(keys, file, &note);
+    if (ok && server->jwks)
+        ok = !jwks_add(server->jwks, keys, &note);
     if (*note.warning)
         log_message(LOG_WARN, "%s", note.warning);
     if (ok && keys_count(keys))
         return keys;
     log_message(LOG_ERROR, "%s",
                 *note.error ? note.error
-                            : "no keys: set TIDINGS_JWT_SECRET or TIDINGS_JWT_KEYS_FILE");
+                            : "no keys: set TIDINGS_JWT_SECRET, TIDINGS_JWT_KEYS_FILE or jwks_url");
     keys_unref(keys);
     return NULL;
 }
@@ -96,14 +101,59 @@ static bool keys_file_changed(const struct server *server)
 
 static void reload_keys(struct server *server)
 {
+    pthread_mutex_lock(&server->keys_lock);
     server->keys_stamp = stamp_of(server->config.jwt_keys_file);
     struct keys *keys = load_keys(server);
-    if (!keys) {
-        log_message(LOG_ERROR, "the keys stay as they were");
-        return;
+    if (keys)
+        keyring_swap(server->keys, keys);
+    log_message(keys ? LOG_INFO : LOG_ERROR, "%s",
+                keys ? "keys read again" : "the keys stay as they were");
+    pthread_mutex_unlock(&server->keys_lock);
+}
+
+/* On the thread that fetches. */
+static void heed_published(void *ctx, const char *error)
+{
+    if (error)
+        log_message(LOG_WARN, "jwks_url: %s; the keys stay as they were", error);
+    else
+        reload_keys(ctx);
+}
+
+/* Tried for half a minute, or until somebody wants to stop: without keys nobody could be answered. */
+static bool fetch_first(struct jwks *jwks, const sigset_t *set)
+{
+    enum { TRIES = 10 };
+    static const struct timespec pause = {.tv_sec = 3};
+    char error[JWKS_ERROR_MAX];
+    for (int i = 0; i < TRIES; i++) {
+        if (jwks_fetch(jwks, error))
+            return true;
+        log_message(LOG_ERROR, "jwks_url: %s; %s", error,
+                    i + 1 < TRIES ? "trying again in 3 seconds" : "giving up");
+        if (i + 1 < TRIES && sigtimedwait(set, NULL, &pause) > 0)
+            break;
     }
-    keyring_swap(server->keys, keys);
-    log_message(LOG_INFO, "keys read again");
+    return false;
+}
+
+/* EXIT_FINE, or the code to exit with. */
+static int load_published(struct server *server, const sigset_t *set)
+{
+    const struct config *config = &server->config;
+    const char *wrong = config->jwks_url ? jwks_check_url(config->jwks_url) : NULL;
+    if (!config->jwks_url)
+        return EXIT_FINE;
+    if (wrong || (config->jwks_ca_file && access(config->jwks_ca_file, R_OK) != 0)) {
+        log_message(LOG_ERROR, "%s: %s", wrong ? "jwks_url" : "jwks_ca_file",
+                    wrong ? wrong : strerror(errno));
+        return EXIT_USAGE;
+    }
+    server->jwks = jwks_new(&(struct jwks_config){.url = config->jwks_url,
+                                                  .ca_file = config->jwks_ca_file,
+                                                  .told = heed_published,
+                                                  .ctx = server});
+    return server->jwks && fetch_first(server->jwks, set) ? EXIT_FINE : EXIT_BROKEN;
 }
 
 static bool make_dev_secret(struct server *server)
@@ -333,7 +383,10 @@ static bool make_api(struct server *server)
         .seal_secret = server->seal_secret,
         .seal_secret_n = SECRET_BYTES,
         .threads = (unsigned)config->threads,
-        .leeway_s = (int64_t)config->jwt_leeway_s,
+        .tokens = {.leeway_s = (int64_t)config->jwt_leeway_s,
+                   .issuer = config->jwt_issuer,
+                   .audience = config->jwt_audience},
+        .jwks = server->jwks,
         .access_log = config->access_log,
         .chinese = !strcmp(config->notice_language, "zh"),
         .stream_backlog = config->stream_backlog,
@@ -361,19 +414,24 @@ static bool make_demo(struct server *server)
 }
 
 /* EXIT_FINE, or the code to exit with. */
-static int start(struct server *server)
+static int start(struct server *server, const sigset_t *set)
 {
     bool dev = server->config.dev;
     if (dev && !make_dev_secret(server))
         return EXIT_BROKEN;
+    int code = load_published(server, set);
+    if (code != EXIT_FINE)
+        return code;
     server->keys_stamp = stamp_of(server->config.jwt_keys_file);
     struct keys *keys = load_keys(server);
     server->keys = keys ? keyring_new(keys) : NULL;
     if (!server->keys)
         return EXIT_BROKEN;
-    int code = open_engine(server);
+    code = open_engine(server);
     if (code != EXIT_FINE)
         return code;
+    if (server->jwks && !jwks_start(server->jwks))
+        return EXIT_BROKEN;
     if (!load_seal_secret(server) || (dev && !make_demo(server)) || !make_api(server) ||
         !start_push(server))
         return EXIT_BROKEN;
@@ -389,6 +447,7 @@ static void stop(struct server *server)
         http_server_stop(server->http, server->config.stop_timeout_ms);
     if (server->api)
         api_join(server->api);
+    jwks_free(server->jwks);
     tidings_close(server->tidings);
     http_server_free(server->http);
     api_free(server->api);
@@ -417,8 +476,14 @@ static void print_dev_link(const struct server *server)
     char tokens[ROLES][JWT_MAX];
     struct keys *keys = keyring_get(server->keys);
     size_t n = 1;
-    for (int role = 0; role < ROLES && n; role++)
-        n = jwt_sign_hs256(keys, DEMO_READER, (enum jwt_role)role, time(NULL), DAY_S, tokens[role]);
+    for (int role = 0; role < ROLES && n; role++) {
+        struct jwt_grant grant = {.user_id = DEMO_READER,
+                                  .role = (enum jwt_role)role,
+                                  .ttl_s = DAY_S,
+                                  .issuer = server->config.jwt_issuer,
+                                  .audience = server->config.jwt_audience};
+        n = jwt_sign(keys, &grant, time(NULL), tokens[role]);
+    }
     keys_unref(keys);
     if (!n)
         return;
@@ -509,7 +574,7 @@ static int serve(struct server *server)
     if (code != OPTIONS_READ)
         return code;
     block_signals(&set);
-    code = start(server);
+    code = start(server, &set);
     if (code == EXIT_FINE) {
         log_message(LOG_INFO, "listening on port %u with %u threads",
                     http_server_port(server->http), (unsigned)server->config.threads);
@@ -523,7 +588,7 @@ static int serve(struct server *server)
 
 int serve_run(int argc, char **argv)
 {
-    struct server server = {0};
+    struct server server = {.keys_lock = PTHREAD_MUTEX_INITIALIZER};
     int code = config_read(&server.config, argc, argv);
     if (code == OPTIONS_READ)
         code = serve(&server);

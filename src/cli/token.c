@@ -6,12 +6,14 @@
 
 #include "auth/jwt.h"
 #include "cli/cli.h"
+#include "cli/config.h"
 #include "tidings.h"
 
 struct token_args {
     uint64_t user;
     const char *role;
     int64_t ttl_s;
+    const char *scope, *keys, *kid, *config;
 };
 
 static bool parse_ttl(const char *text, void *to)
@@ -39,6 +41,14 @@ static const struct cli_option options[] = {
     {"ttl", OPTION_PARSED, "TIME", offsetof(struct token_args, ttl_s), .text = "1h",
      .parse = parse_ttl, .must = "seconds, or a number with s, m, h or d behind",
      .help = "how long it holds: seconds, or with s, m, h or d behind"},
+    {"scope", OPTION_TEXT, "WORDS", offsetof(struct token_args, scope),
+     .help =
+         "what it is limited to: \"inbox:read posts:write\"; without it, all that the role may"},
+    {"keys", OPTION_TEXT, "FILE", offsetof(struct token_args, keys),
+     .help = "a keys file or JWK Set to sign with"},
+    {"kid", OPTION_TEXT, "KID", offsetof(struct token_args, kid), .help = "which of the keys"},
+    {"config", OPTION_TEXT, "FILE", offsetof(struct token_args, config),
+     .help = "the server's file with settings"},
 };
 
 static enum jwt_role role_of(const char *text)
@@ -51,15 +61,44 @@ static enum jwt_role role_of(const char *text)
     return (enum jwt_role)role;
 }
 
-static int print_token(uint64_t user, enum jwt_role role, int64_t ttl)
+/* The keys that sign: of --keys, or those of the server: the environment's and its keys file's. */
+static bool take_keys(const struct token_args *args, const struct config *server, struct keys *keys,
+                      struct keys_note *note)
+{
+    const char *secret = args->keys ? NULL : getenv("TIDINGS_JWT_SECRET");
+    const char *file = args->keys ? args->keys : server->jwt_keys_file;
+    bool ok = (!secret || !keys_add_secrets(keys, secret, note)) &&
+              (!file || !keys_add_file(keys, file, note));
+    if (ok && !keys_count(keys))
+        snprintf(
+            note->error, sizeof note->error,
+            "no key to sign with: give --keys FILE or --config FILE, or set TIDINGS_JWT_SECRET "
+            "or TIDINGS_JWT_KEYS_FILE");
+    return ok && keys_count(keys);
+}
+
+static int print_token(const struct token_args *args, const struct config *server)
 {
     char token[JWT_MAX];
-    struct keys_note note = {.error = "TIDINGS_JWT_SECRET is not set"};
-    const char *secret = getenv("TIDINGS_JWT_SECRET");
+    struct keys_note note = {.error = "out of memory"};
     struct keys *keys = keys_new();
-    bool ok = keys && secret && !keys_add_secrets(keys, secret, &note) &&
-              jwt_sign_hs256(keys, user, role, time(NULL), ttl, token);
+    bool ok = keys && take_keys(args, server, keys, &note);
+    const struct jwt_grant grant = {.user_id = args->user,
+                                    .role = role_of(args->role),
+                                    .ttl_s = args->ttl_s,
+                                    .scope = args->scope,
+                                    .issuer = server->jwt_issuer,
+                                    .audience = server->jwt_audience,
+                                    .kid = args->kid};
+    if (ok && !jwt_sign(keys, &grant, time(NULL), token)) {
+        ok = false;
+        snprintf(note.error, sizeof note.error,
+                 "no key%s%s that holds now can sign: a secret can, and a JWK of Ed25519 with d",
+                 args->kid ? " of kid " : "", args->kid ? args->kid : "");
+    }
     keys_unref(keys);
+    if (*note.warning)
+        fprintf(stderr, "tidings: %s\n", note.warning);
     if (!ok) {
         fprintf(stderr, "tidings: %s\n", note.error);
         return EXIT_BROKEN;
@@ -68,19 +107,47 @@ static int print_token(uint64_t user, enum jwt_role role, int64_t ttl)
     return EXIT_FINE;
 }
 
+/* As `tidings serve` with that file would have them. */
+static int read_server(const struct token_args *args, struct config *server)
+{
+    char serve[] = "serve", flag[] = "--config";
+    char *argv[] = {serve, flag, NULL, NULL};
+    char *file = args->config ? strdup(args->config) : NULL;
+    argv[2] = file;
+    int code = config_read(server, file ? 3 : 1, argv);
+    free(file);
+    return code;
+}
+
 static int run(int argc, char **argv)
 {
     struct token_args args;
+    struct config server;
     int code = options_start(&command_token, &args, argc, argv);
-    return code == OPTIONS_READ ? print_token(args.user, role_of(args.role), args.ttl_s) : code;
+    if (code != OPTIONS_READ)
+        return code;
+    code = read_server(&args, &server);
+    if (code == OPTIONS_READ)
+        code = print_token(&args, &server);
+    config_release(&server);
+    return code;
 }
 
 const struct cli_command command_token = {
     .name = "token",
     .summary = "print a token for a user",
-    .usage = "--user ID [--role ROLE] [--ttl TIME]",
-    .about = "Prints a token for the first secret in TIDINGS_JWT_SECRET.",
-    .exits = "0 done; 2 usage; 3 there is no such secret.",
+    .usage = "--user ID [--role ROLE] [--ttl TIME] [--scope WORDS] [--keys FILE]\n"
+             "--user ID --config FILE [...]",
+    .about =
+        "Prints a token, signed with the first key that can sign: a secret (HS256), or an Ed25519 "
+        "JWK with d (EdDSA). The keys are those of --keys, a keys file or JWK Set; else those of "
+        "the server: the secrets in TIDINGS_JWT_SECRET, then the file that jwt_keys_file or "
+        "TIDINGS_JWT_KEYS_FILE names. jwt_issuer and jwt_audience become its claims iss and aud.",
+    .examples =
+        "tidings token --user 42 --config /etc/tidings/tidings.conf\n"
+        "tidings token --user 900 --role service --ttl 1d --keys /etc/tidings/keys.json\n"
+        "tidings token --user 42 --scope \"inbox:read inbox:write\" --keys keys.json --kid first",
+    .exits = "0 done; 2 usage; 3 there is no key that can sign.",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .run = run,

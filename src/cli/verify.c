@@ -141,6 +141,7 @@ const struct cli_command command_verify = {
     .usage = "--data DIR [--deep] [--repair]\n--engine cluster --mysql URL [--repair]",
     .about = "Recomputes every stored count from what it was counted from and checks every index "
              "against its table, in both directions. Prints a line for every difference.",
+    .examples = "tidings verify --data /var/lib/tidings --deep",
     .exits =
         "0 all is well, or all differences were mended; 1 differences; 2 usage; 3 cannot look.",
     .options = options,

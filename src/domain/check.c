@@ -8,6 +8,7 @@
 #include "domain/ids.h"
 #include "domain/json.h"
 #include "domain/name.h"
+#include "domain/url.h"
 
 /* More users than can be online at one server. */
 enum { AMONG_MAX = 1000000 };
@@ -111,7 +112,8 @@ static const char *check_profile(const struct tidings_op *op,
         return "name";
     if (!is_text(name, 0, settings->name_max, settings->name_max * 4))
         return "name";
-    if (!is_text(avatar, 0, settings->avatar_max, settings->avatar_max))
+    if (!is_text(avatar, 0, settings->avatar_max, settings->avatar_max) ||
+        (avatar.n && !url_is_web(avatar)))
         return "avatar";
     return is_extra(op->u.profile.extra) ? NULL : "extra";
 }
@@ -342,7 +344,7 @@ static const char *check_webhook(const struct tidings_op *op)
         return "name";
     if (op->kind != TIDINGS_OP_WEBHOOK_SET)
         return NULL;
-    if (!url.p || !is_text(url, 1, WEBHOOK_URL_MAX, WEBHOOK_URL_MAX))
+    if (!url.p || !is_text(url, 1, WEBHOOK_URL_MAX, WEBHOOK_URL_MAX) || !url_is_web(url))
         return "url";
     if (secret.p &&
         !is_text(secret, WEBHOOK_SECRET_LEAST, WEBHOOK_SECRET_MOST, WEBHOOK_SECRET_MOST))

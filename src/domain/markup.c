@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "domain/url.h"
+
 #define OPENING "[img]"
 #define CLOSING "[/img]"
 
@@ -22,7 +24,8 @@ static bool find_image(const char *at, const char *end, const char **open, const
         *open = NULL;
         for (const char *tag = at; (tag = find(tag, *close, OPENING)); tag++)
             *open = tag;
-        if (*open && *open + strlen(OPENING) < *close)
+        const char *address = *open ? *open + strlen(OPENING) : *close;
+        if (url_is_web((struct tidings_text){address, (size_t)(*close - address)}))
             return true;
         at = *close + strlen(CLOSING);
     }

@@ -335,10 +335,16 @@ static bool compare_group(struct compare *compare, const uint64_t *users, size_t
 
 static bool compare_all(struct compare *compare, const struct id_set *users, const char **message)
 {
-    for (size_t i = 0; i < users->n && !compare->options->stopped(); i += GROUP)
+    const struct tidings_progress *progress = &compare->options->progress;
+    for (size_t i = 0; i < users->n && !compare->options->stopped(); i += GROUP) {
+        if (progress->tell)
+            progress->tell(progress->ctx, "users", i, users->n);
         if (!compare_group(compare, users->at + i, users->n - i < GROUP ? users->n - i : GROUP,
                            message))
             return false;
+    }
+    if (progress->tell)
+        progress->tell(progress->ctx, "users", users->n, users->n);
     id_set_sort(&compare->differing);
     return true;
 }

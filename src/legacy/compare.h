@@ -56,6 +56,7 @@ struct compare_options {
     const struct id_set *users; /* sorted: only these; none: everybody */
     unsigned patience_s;        /* how long who differs is asked about again */
     bool (*stopped)(void);
+    struct tidings_progress progress; /* in users */
 };
 
 /* False: it could not look at everything, and why, in a text that lives until the next call. */

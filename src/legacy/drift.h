@@ -58,6 +58,7 @@ enum drift_class {
     X(like_unknown, LEFT_OUT, "liked, and nobody says who wrote it")                                                          \
     X(comment_unknown, LEFT_OUT, "a comment on a post that is not there")                                                     \
     X(comment_empty, LEFT_OUT, "a comment without a text")                                                                    \
+    X(no_url, LEFT_OUT, "an avatar that is no URL of http or https: the user is imported without one")                        \
     X(follow_self, LEFT_OUT, "a follow of oneself")                                                                           \
     X(cut, CHANGED, "a text that is longer than servers take: cut")                                                         \
     X(untitled, CHANGED, "a post without a title: the beginning of its text is one")                                          \

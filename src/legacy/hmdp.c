@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "engine/facts/apply.h"
+
 /* What servers take, and their document promises, if they are not set otherwise. Of a title more is kept: see hmdp_posts.c. */
 enum {
     NAME_CHARACTERS = 64,
@@ -159,6 +161,18 @@ static void pack_column(struct source *source, const struct table *table, size_t
 
 enum { USER_ID, USER_NAME, USER_ICON };
 
+/* False: an import would refuse it, and the name with it. */
+static bool take_avatar(struct fact *fact, struct bytes avatar)
+{
+    struct fact with = *fact;
+    struct refusal refusal;
+    FACT_SET(&with, avatar, avatar);
+    bool sound = fact_is_sound(&with, &refusal);
+    if (sound)
+        *fact = with;
+    return sound;
+}
+
 /* Neither telephone numbers nor passwords are asked for. */
 static void take_user(struct source *source, const struct table *table, void *ctx)
 {
@@ -179,9 +193,9 @@ static void take_user(struct source *source, const struct table *table, void *ct
     FACT_SET(&fact, user_id, id);
     if (name.n)
         FACT_SET(&fact, name, name);
-    if (avatar.n)
-        FACT_SET(&fact, avatar, avatar);
-    if (name.n || avatar.n)
+    if (avatar.n && !take_avatar(&fact, avatar))
+        source_found(source, DRIFT_no_url, (struct drift_example){.row = id, .where = table->name});
+    if (fact.has & (HAS(name) | HAS(avatar)))
         source_write(source, &fact);
     buf_release(&texts);
 }

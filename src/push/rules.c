@@ -213,24 +213,24 @@ static const char *split(CURLU *handle, const char *url, struct parts *parts)
     /* libcurl would forgive another slash, or a backslash. */
     if (!slashes || slashes[3] == '/' || strchr(url, '\\') ||
         curl_url_set(handle, CURLUPART_URL, url, 0))
-        return "It is not a URL.";
+        return "not a URL";
     if (has_part(handle, CURLUPART_USER) || has_part(handle, CURLUPART_PASSWORD))
-        return "It must not hold a user or password.";
+        return "without user and password";
     if (has_part(handle, CURLUPART_FRAGMENT) || has_part(handle, CURLUPART_ZONEID))
-        return "It must have no fragment and no zone.";
+        return "without fragment and zone";
     if (!get_part(handle, CURLUPART_SCHEME, 0, scheme, sizeof scheme) ||
         !get_part(handle, CURLUPART_HOST, 0, host, sizeof host) ||
         !get_part(handle, CURLUPART_PORT, CURLU_DEFAULT_PORT, port, sizeof port))
-        return "It is not a URL of http or https.";
+        return "not a URL of http or https";
     parts->is_https = !strcmp(scheme, "https");
     if (!parts->is_https && strcmp(scheme, "http") != 0)
-        return "It must be https.";
+        return "must be https";
     if (!take_port(port, strlen(port), &parts->place.port))
-        return "Its port is not right.";
+        return "the port is not right";
     size_t n = strlen(host);
     bool brackets = n > 2 && host[0] == '[' && host[n - 1] == ']';
     if (!take_host(host + brackets, n - 2 * (size_t)brackets, parts->place.host))
-        return "Its host is not right.";
+        return "the host is not right";
     return NULL;
 }
 
@@ -251,10 +251,10 @@ static const char *judge(const struct push_rules *rules, const struct parts *par
     if (*trusted)
         return NULL;
     if (!parts->is_https)
-        return "It must be https, or its host allowed by the setting webhook_allow.";
+        return "https, or a host that the setting webhook_allow names";
     bool is_public = address_text_is_public(parts->place.host, &is_address);
     if (is_localhost(parts->place.host) || (is_address && !is_public))
-        return "Its address is not public, nor allowed by the setting webhook_allow.";
+        return "the address is neither public nor allowed by the setting webhook_allow";
     return NULL;
 }
 
@@ -263,10 +263,10 @@ const char *push_check_url(const struct push_rules *rules, const char *url, size
     char copy[URL_MAX + 1];
     struct parts parts;
     if (!n || n > URL_MAX)
-        return "It must have 1 to 2048 bytes.";
+        return "1 to 2048 bytes";
     for (size_t i = 0; i < n; i++)
         if (url[i] <= ' ' || url[i] >= 0x7f)
-            return "It must be ASCII without spaces.";
+            return "ASCII without spaces";
     memcpy(copy, url, n);
     copy[n] = '\0';
     CURLU *handle = curl_url();

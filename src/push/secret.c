@@ -50,7 +50,7 @@ const char *secret_check(const char *secret, size_t n)
     size_t length;
     if (!has_prefix(secret, n) || decode_key(secret, n, key, &length))
         return NULL;
-    return "Behind whsec_ there must be 24 to 64 bytes in base64.";
+    return "24 to 64 bytes in base64 behind whsec_";
 }
 
 size_t secret_key(const char *secret, size_t n, uint8_t key[SECRET_KEY_MAX])

@@ -1,5 +1,6 @@
 """What is mistyped, missing or asked for: what the program says, and how it exits."""
 import re
+import shlex
 
 import pytest
 from support.server import SECRET, tidings
@@ -21,6 +22,34 @@ def test_every_command_tells_what_it_takes():
             assert done.returncode == 0 and done.stdout.startswith(f"usage: tidings {name}") and not done.stderr
             assert "\nExit: 0" in done.stdout and "2 usage" in done.stdout
             assert max(map(len, done.stdout.splitlines())) <= 96
+
+
+def test_every_command_has_examples_of_what_it_takes():
+    for name in commands():
+        text = tidings(name, "--help").stdout
+        examples = text.partition("\nExample:\n")[2].partition("\n\nExit: ")[0].splitlines()
+        assert examples, name
+        for line in examples:
+            assert line.startswith(f"  tidings {name}"), line
+            words = shlex.split(re.split(r" [|>] ", line)[0])[2:]
+            flags = {word for word in words if word.startswith("--")}
+            assert flags <= set(re.findall(r"(?m)^  (--[\w-]+)", text)), line
+        assert examples[0].strip().replace("-", r"\-") in tidings("help", "--man").stdout
+
+
+def test_an_export_names_its_file_as_a_backup_does(tmp_path):
+    data = tmp_path / "data"
+    facts = tmp_path / "facts"
+    facts.write_text('{"type":"user","user_id":1,"name":"Ann"}\n')
+    assert tidings("import", str(facts), "--data", str(data)).returncode == 0
+    said = tidings("export", "--data", str(data)).stdout
+    assert '"Ann"' in said and tidings("export", "-", "--data", str(data)).stdout == said
+    for n, how in enumerate((lambda to: [to], lambda to: ["--to", to])):
+        to = tmp_path / f"out{n}"
+        done = tidings("export", *how(str(to)), "--data", str(data))
+        assert done.returncode == 0 and not done.stdout and to.read_text() == said
+    done = tidings("export", "a", "--to", "b", "--data", str(data))
+    assert done.returncode == 2 and "FILE and --to are the same" in done.stderr
 
 
 @pytest.mark.parametrize("typed, meant", [

@@ -107,6 +107,14 @@ def test_the_tour_is_as_the_document_says(tmp_path):
         for port in cluster.ports:
             assert cluster.ask(port, "GET", "/inbox/badge")["total"] == int(badges[0])
         assert cluster.process.poll() is None
+        cluster.shell("cluster kill server 2")  # which is what the status calls it
+
+        def running():
+            return {row["slot"] for row in json.loads(cluster.shell("tidings cluster status --json"))["servers"] if row["running"]}
+
+        wait_until(lambda: 2 not in running(), "server 2 is silent")
+        assert 0 in running() and len(running()) == 2
+        assert "ValueError" in cluster.shell("! cluster kill server 3 2>&1; ! cluster kill server -1 2>&1")
     finally:
         code = cluster.interrupt()
     assert code == 0, cluster.out.read_text()[-4000:]

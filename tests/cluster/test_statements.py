@@ -4,6 +4,7 @@ import itertools
 import subprocess
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 import database
 import pytest
@@ -68,7 +69,7 @@ class Writer:
     def write(self, form):
         ann, text = self.server.user(), lambda: self.text(form)
         extra = lambda: {text(): [text(), {"deep": text()}]}  # noqa: E731
-        ann.expect(200, "PUT", "/v1/users/me", {"name": text()[:60], "avatar": text(), "extra": extra()})
+        ann.expect(200, "PUT", "/v1/users/me", {"name": text()[:60], "avatar": "https://a/" + quote(text(), safe="';()-"), "extra": extra()})
         post = ann.post("/posts", {"kind": "note", "title": text(), "body": text(), "extra": extra()}, 201,
                         {"Idempotency-Key": next(marks) + "'; DROP -- \\"})["id"]
         ann.expect(200, "PATCH", f"/v1/posts/{post}", {"title": text(), "body": text(), "extra": extra()})

@@ -8,7 +8,7 @@ static void posts_are_edited_by_their_author_and_deleted_by_admins_too(void **st
 {
     (void)state;
     follow(BOB, ANN);
-    uint64_t post = publish(ANN, "title", "a[img]u[/img]b");
+    uint64_t post = publish(ANN, "title", "a[img]http://u[/img]b");
     must((struct tidings_op){.kind = TIDINGS_OP_INBOX, .user_id = BOB});
     assert_string_equal(answer.u.feed.rows[0].excerpt.p, "ab");
     atomic_fetch_add(&clock_ms, 5);

@@ -25,7 +25,8 @@ static void a_scene_comes_back_as_it_was_written(void **state)
 {
     (void)state;
     uint64_t s = story(ANN, "Tale");
-    const struct tidings_message messages[] = {{0, text_of("first")}, {0, text_of("[img]a[/img]")}};
+    const struct tidings_message messages[] = {{0, text_of("first")},
+                                               {0, text_of("[img]http://a[/img]")}};
     must(scene_op(ANN, s, "One", messages, 2));
     uint64_t id = answer.u.scene.id;
     for (int i = 0; i < 2; i++) {
@@ -35,7 +36,7 @@ static void a_scene_comes_back_as_it_was_written(void **state)
         assert_string_equal(answer.u.scene.title.p, "One");
         assert_int_equal(answer.u.scene.n_messages, 2);
         assert_string_equal(answer.u.scene.messages[0].text.p, "first");
-        assert_string_equal(answer.u.scene.messages[1].text.p, "[img]a[/img]");
+        assert_string_equal(answer.u.scene.messages[1].text.p, "[img]http://a[/img]");
         assert_true(id < answer.u.scene.messages[0].id);
         assert_true(answer.u.scene.messages[0].id < answer.u.scene.messages[1].id);
         assert_int_equal(answer.u.scene.created_at, START_MS);

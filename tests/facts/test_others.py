@@ -136,6 +136,8 @@ def test_times_before_ids_begin_are_cut_in_their_order(tmp_path):
     ({"type": "user", "user_id": 1.5}, "user_id", "whole number"),
     ({"type": "user", "user_id": 2**53}, "user_id", "out of range"),
     ({"type": "reaction", "user_id": 1, "post_key": "taken", "reaction": "downvote", "at": T0}, "reaction", "posts take"),
+    ({"type": "user", "user_id": 1, "name": "x", "avatar": "javascript:alert(1)"}, "avatar", "http or https"),
+    ({"type": "webhook", "name": "w", "url": "ftp://a/", "secret": "s" * 32, "at": T0}, "url", "http or https"),
     ({"type": "end", "facts": 1}, "type", "belongs to an export"),
     ('{"type":"user","user_id":1,"user_id":2}\n', "user_id", "twice"),
     ('{"type":"user","user_id":1} x\n', "", "not one JSON object"),

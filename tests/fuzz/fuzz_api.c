@@ -112,7 +112,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     struct keys_note note;
     struct keys *keys = keys_new();
     CHECK(keys && !keys_add_secrets(keys, secret, &note));
-    CHECK(jwt_sign_hs256(keys, 1, JWT_ROLE_ADMIN, (int64_t)time(NULL), 86400, world.token));
+    const struct jwt_grant grant = {.user_id = 1, .role = JWT_ROLE_ADMIN, .ttl_s = 86400};
+    CHECK(jwt_sign(keys, &grant, (int64_t)time(NULL), world.token));
     const char *wrong;
     struct http_text culprit;
     struct api_config config = {

@@ -5,7 +5,7 @@
  * wrote and we signed, to reach the code behind the signature.
  */
 // sources: src/auth/*.c src/base/base64url.c src/base/buf.c src/base/json_out.c src/base/utf8.c
-// libs: -lcrypto -ljansson
+// libs: -lcrypto -ljansson -lcurl
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <stdlib.h>
@@ -15,7 +15,8 @@
 #include "auth/seal.h"
 #include "base/base64url.h"
 
-#define SECRET "0123456789abcdef0123456789abcdef"
+#define LEEWAY(s) (&(const struct jwt_rules){.leeway_s = (s)})
+#define SECRET    "0123456789abcdef0123456789abcdef"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -44,8 +45,8 @@ static struct keys *our_keys(void)
 static void fuzz_token(const uint8_t *data, size_t size)
 {
     struct jwt_claims claims;
-    enum jwt_reason reason =
-        jwt_verify(our_keys(), (const char *)data, size, INT64_C(1700000000000), 0, &claims);
+    enum jwt_reason reason = jwt_verify(our_keys(), (const char *)data, size,
+                                        INT64_C(1700000000000), LEEWAY(0), &claims);
     CHECK(reason != JWT_OK);
     CHECK(jwt_reason_label(reason));
 }
@@ -66,7 +67,8 @@ static void fuzz_signed(const uint8_t *data, size_t size)
     HMAC(EVP_sha256(), SECRET, 32, (unsigned char *)token, at, mac, &mac_n);
     token[at++] = '.';
     at += base64url_encode(mac, sizeof mac, token + at);
-    enum jwt_reason reason = jwt_verify(our_keys(), token, at, INT64_C(1700000000000), 0, &claims);
+    enum jwt_reason reason =
+        jwt_verify(our_keys(), token, at, INT64_C(1700000000000), LEEWAY(0), &claims);
     if (reason == JWT_OK) {
         CHECK(claims.user_id >= 1 && claims.user_id < UINT64_C(1) << 53);
         CHECK(claims.role <= JWT_ROLE_ADMIN);
@@ -82,6 +84,10 @@ static void fuzz_keys(const uint8_t *data, size_t size)
         CHECK(keys_count(keys) > 0);
     else
         CHECK(*note.error);
+    keys_unref(keys);
+    keys = keys_new();
+    if (keys_add_published(keys, (const char *)data, size, &note) == KEYS_OK)
+        CHECK(keys_count(keys) > 0);
     keys_unref(keys);
     char *lines = malloc(size + 1);
     CHECK(lines);

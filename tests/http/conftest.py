@@ -3,6 +3,7 @@ other settings, stops or counts takes a server of its own from `make_server`. Wi
 many on one database; what is only in the memory of one is asked of `one_server`."""
 import os
 import resource
+import subprocess
 import sys
 
 import pytest
@@ -102,3 +103,20 @@ def make_server():
 @pytest.fixture(scope="session")
 def document():
     return contract.document
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory):
+    """A certificate authority of our own, and a server's certificate for 127.0.0.1 by it."""
+    at = tmp_path_factory.mktemp("ca")
+
+    def openssl(*arguments):
+        subprocess.run(["openssl", *arguments], cwd=at, check=True, capture_output=True)
+
+    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.pem", "-days", "2",
+            "-subj", "/CN=Test CA", "-addext", "basicConstraints=critical,CA:TRUE")
+    openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", "server.key", "-out", "server.csr", "-subj", "/CN=x")
+    (at / "san").write_text("subjectAltName=IP:127.0.0.1\n")
+    openssl("x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-out",
+            "server.pem", "-days", "2", "-extfile", "san")
+    return at

@@ -299,7 +299,7 @@ def test_unknown_parameters_are_refused_by_name(server, route):
     for query, field in (("unknown=1", "unknown"), ("Limit=1", "Limit"), ("limit%20=1", "limit "), ("=1", ""),
                          ("%E5%90%8D", "名"), ("%FF=1", "query"), ("a%22b", 'a"b')):
         problem = actor.refused(400, "invalid", route["method"], f"{path}?{query}", field=field)
-        assert problem["detail"] == "There is no such parameter."
+        assert problem["detail"] == f"{field}: there is no such parameter"
 
 
 def test_pages_that_people_open_take_any_parameter(server):
@@ -322,15 +322,61 @@ def test_a_refusal_for_a_bound_names_the_bound(server):
             ("POST", "/v1/posts", {"kind": "note", "title": "t", "body": "b" * 65537}, "body: at most 65536 bytes"),
             ("POST", f"/v1/posts/{post}/comments", {"body": ""}, "body: 1 to 4000 characters"),
             ("PUT", "/v1/users/me", {"name": "n" * 65}, "name: at most 64 characters"),
-            ("PUT", "/v1/users/me", {"avatar": "n" * 513}, "avatar: at most 512 bytes"),
+            ("PUT", "/v1/users/me", {"avatar": "https://a/" + "n" * 503},
+             "avatar: a URL of http or https of at most 512 bytes, or empty"),
+            ("PUT", "/v1/users/me", {"avatar": "javascript:alert(1)"},
+             "avatar: a URL of http or https of at most 512 bytes, or empty"),
             ("GET", "/v1/users/search?prefix=a&limit=101", None, "limit: 1 to 100"),
             ("GET", "/v1/users/search?prefix=", None, "prefix: 1 to 64 characters"),
             ("POST", "/v1/inbox/mark-read", {"post_ids": [1] * 501}, "post_ids: 1 to 500 ids"),
             ("POST", "/v1/notifications/mark-read", {"ids": []}, "ids: 1 to 500 ids"),
             ("POST", f"/v1/stories/{story}/scenes", {"title": "t", "messages": [""]},
-             "messages: at most 1000, each of 1 to 4000 characters")):
+             "messages: at most 1000, each of 1 to 4000 characters"),
+            ("POST", "/v1/posts", {"kind": "blog", "title": "t"}, "kind: one of note, activity, story"),
+            ("POST", "/v1/posts", {"title": "t"}, "kind: one of note, activity, story"),
+            ("POST", "/v1/posts", {"kind": "note"}, "title: missing"),
+            ("POST", "/v1/posts", {"kind": "note", "title": 7}, "title: a string"),
+            ("GET", "/v1/hot?kind=blog", None, "kind: one of note, activity, story"),
+            ("POST", "/v1/relation/follow", {"user_id": ann.id}, "user_id: your own id: nobody follows oneself"),
+            ("POST", "/v1/relation/unfollow", {"user_id": ann.id}, "user_id: your own id: nobody follows oneself"),
+            ("POST", "/v1/relation/follow", {"user_id": 2 ** 53},
+             "user_id: a whole number from 1 to 9007199254740991"),
+            ("POST", "/v1/relation/unfollow", {"user_id": 5, "purge_inbox": 1}, "purge_inbox: true or false")):
         problem = ann.refused(400, "invalid", method, path, body)
         assert problem["detail"] == detail and problem["field"] == detail.split(":")[0]
+
+
+@pytest.mark.parametrize("text, where", [
+    (b"", "the request needs a JSON object"), (b"[]", "the request needs a JSON object"),
+    (b"{\"kind\": note}", "line 1, column 13 of the request: not JSON"),
+    (b"{\n\"kind\": \"note\",\n}", "line 3, column 1 of the request: not JSON"),
+    (b"{\"kind\": \"note\"", "line 1, column 15 of the request: it ends too early"),
+    (b"{\"a\":1,\n\"a\":2}", "line 2, column 3 of the request: a name is there twice"),
+    (b"{} x", "line 1, column 4 of the request: something follows the object"),
+    (b"{\"a\":\"\xff\"}", "line 1, column 6 of the request: not UTF-8"),
+])
+def test_broken_json_says_where(server, text, where):
+    problem = server.user().refused(400, "invalid", "POST", "/v1/posts", text, field="body")
+    assert problem["detail"] == "body: " + where
+
+
+def test_a_refusal_says_who_may(server):
+    ann, bob = server.users(2)
+    post, story = ann.publish()["id"], ann.story()
+    scene = ann.scene(story)["id"]
+    comment = ann.expect(201, "POST", f"/v1/posts/{post}/comments", {"body": "c"})["id"]
+    for actor, method, path, body, who in (
+            (bob, "PATCH", f"/v1/posts/{post}", {"title": "t"}, "Only the post's author may"),
+            (bob, "DELETE", f"/v1/posts/{post}", None, "Only the post's author or an admin may"),
+            (bob, "DELETE", f"/v1/comments/{comment}", None, "Only the comment's author or an admin may"),
+            (bob, "POST", f"/v1/stories/{story}/scenes", {"title": "t", "messages": []}, "Only the story's author may"),
+            (bob, "PATCH", f"/v1/scenes/{scene}", {"title": "t"}, "Only the story's author may"),
+            (bob, "DELETE", f"/v1/scenes/{scene}", None, "Only the story's author or an admin may"),
+            (bob, "GET", "/v1/events", None, "Only a token of role service or admin may"),
+            (bob, "GET", "/v1/admin/status", None, "Only a token of role admin may"),
+            (server.service(), "GET", "/v1/admin/status", None, "Only a token of role admin may")):
+        problem = actor.refused(403, "forbidden", method, path, body)
+        assert problem["detail"].startswith(who), path
 
 
 def test_json_ends_with_a_newline(server):

@@ -194,7 +194,7 @@ def test_the_rule(server, likes, downs, folds):
 
 def test_folding_both_ways(server):
     author, post = post_by(server)
-    comment = author.comment(post, "Fold me [img]x[/img]")
+    comment = author.comment(post, "Fold me [img]http://x[/img]")
     path = f"/comments/{comment['id']}"
     voters = down(server, comment["id"], 2)
     assert one(author, post, comment["id"])["body"] == comment["body"]

@@ -168,7 +168,7 @@ def test_rules_between_fields_are_the_servers(server):
           bodies(post_ids=(*none, [post]), author_id=(*none, author.id), up_to=(*none, inbox)))
     agree(fan, "POST", "/v1/notifications/mark-read", "MarkNotificationsRequest",
           bodies(ids=(*none, [told["items"][0]["id"]]), up_to=(*none, told["as_of"])))
-    agree(fan, "PUT", "/v1/users/me", "ProfileRequest", bodies(name=(*none, "Ann"), avatar=(*none, "")))
+    agree(fan, "PUT", "/v1/users/me", "ProfileRequest", bodies(name=(*none, "Ann"), avatar=(*none, "", "https://a", "javascript:alert(1)", "a.png")))
     agree(author, "PATCH", f"/v1/posts/{post}", "EditRequest", bodies(title=(*none, "New"), body=(*none, "")))
     agree(author, "PATCH", f"/v1/scenes/{scene['id']}", "SceneEditRequest",
           bodies(title=(*none, "New"), messages=(*none, [], ["new"])))

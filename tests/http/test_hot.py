@@ -130,7 +130,7 @@ def test_hot_lists_by_kind_score_and_age(make_server):
     scores = {kind: {} for kind in KINDS}
     for i in range(21):
         kind = KINDS[i % 3]
-        post = author.publish(f"t{i}", f"Body {i} [img]x[/img]", kind)["id"]
+        post = author.publish(f"t{i}", f"Body {i} [img]http://x[/img]", kind)["id"]
         likes, favs, comments = (i * 5) % 4, (i * 3) % 2, i % 5 == 0
         heat_up(fans, post, likes, favs, comments)
         scores[kind][post] = likes * 3 + favs * 4 + comments * 5

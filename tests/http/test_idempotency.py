@@ -18,7 +18,7 @@ def posts_of(actor):
 
 def test_a_repeat_gets_the_first_answer_and_does_nothing(server):
     ann = server.user()
-    body = {"kind": "note", "title": "once", "body": "[img]x[/img]"}
+    body = {"kind": "note", "title": "once", "body": "[img]http://x[/img]"}
     headers = key()
     first = ann.send("POST", "/v1/posts", body, headers)
     assert first.status == 201

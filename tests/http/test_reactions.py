@@ -236,7 +236,7 @@ def test_what_i_liked_and_saved(server):
 def test_comments_that_i_liked(server):
     author, ids = make(server)
     ann = server.user()
-    texts = ["一 🌱", "second", "third [img]x[/img]"]
+    texts = ["一 🌱", "second", "third [img]http://x[/img]"]
     comments = [author.comment(ids["post"], text)["id"] for text in texts]
     for comment in comments:
         ann.react(f"/comments/{comment}/like")

@@ -68,13 +68,13 @@ def test_scenes_added_while_paging_are_neither_skipped_nor_repeated(server):
 
 @pytest.mark.parametrize("text, parts", [
     ("plain", [{"text": "plain"}]),
-    ("[img]a[/img]", [{"img": "a"}]),
-    ("x[img]a[/img]y[img]b[/img]z", [{"text": "x"}, {"img": "a"}, {"text": "y"}, {"img": "b"}, {"text": "z"}]),
+    ("[img]http://a[/img]", [{"img": "http://a"}]),
+    ("x[img]http://a[/img]y[img]http://b[/img]z", [{"text": "x"}, {"img": "http://a"}, {"text": "y"}, {"img": "http://b"}, {"text": "z"}]),
     ("[img]unclosed", [{"text": "[img]unclosed"}]),
     ("closed[/img]", [{"text": "closed[/img]"}]),
     ("[img][/img]", [{"text": "[img][/img]"}]),
-    ("[img][/img][img]a[/img]", [{"text": "[img][/img]"}, {"img": "a"}]),
-    ("[img]a [img]b[/img] c[/img]", [{"text": "[img]a "}, {"img": "b"}, {"text": " c[/img]"}]),
+    ("[img][/img][img]http://a[/img]", [{"text": "[img][/img]"}, {"img": "http://a"}]),
+    ("[img]a [img]http://b[/img] c[/img]", [{"text": "[img]a "}, {"img": "http://b"}, {"text": " c[/img]"}]),
     ("[IMG]a[/IMG]", [{"text": "[IMG]a[/IMG]"}]),
     ("林[img]https://例え.jp/猫.png[/img]🐈", [{"text": "林"}, {"img": "https://例え.jp/猫.png"}, {"text": "🐈"}]),
     ("\"quotes\" \\ \n\t </script> \u2028 \x7f \x01", [{"text": "\"quotes\" \\ \n\t </script> \u2028 \x7f \x01"}]),
@@ -185,11 +185,11 @@ def test_edit_messages_keeps_changes_moves_adds_and_removes(server):
     scene = ann.scene(ann.story(), messages=["a", "b", "c"])
     a, b, c = ids(scene)
     edited = ann.expect(200, "PATCH", scene_path(scene), {"messages": [
-        {"id": c, "text": "c"}, "new", {"id": a, "text": "a, changed [img]x[/img]"}]})
-    assert texts(edited) == ["c", "new", "a, changed [img]x[/img]"]
+        {"id": c, "text": "c"}, "new", {"id": a, "text": "a, changed [img]http://x[/img]"}]})
+    assert texts(edited) == ["c", "new", "a, changed [img]http://x[/img]"]
     assert ids(edited)[0] == c and ids(edited)[2] == a
     assert ids(edited)[1] > c and edited["message_count"] == 3 and edited["title"] == scene["title"]
-    assert edited["messages"][2]["parts"] == [{"text": "a, changed "}, {"img": "x"}]
+    assert edited["messages"][2]["parts"] == [{"text": "a, changed "}, {"img": "http://x"}]
     assert ann.get(f"/scenes/{scene['id']}") == edited
     emptied = ann.expect(200, "PATCH", scene_path(scene), {"messages": []})
     assert emptied["messages"] == [] and emptied["message_count"] == 0

@@ -216,6 +216,27 @@ def test_a_refusal_says_why_and_no_more_than_the_sender_knows(server):
     assert len({refusal(server, {"Authorization": "Bearer " + bearer}) for bearer in unread}) == 1
 
 
+@pytest.mark.parametrize("made, detail", [
+    (claims(USER, sub=USER), "sub: must be a string of digits, not a number, and be there."),
+    (claims(USER, sub=...), "sub: must be a string of digits, not a number, and be there."),
+    (claims("0b8f0d3e-6f0f-4b52-8d3f-1f6a5a2f0c11"),
+     "sub: no id of this server, which are the digits of 1 to 9007199254740991."),
+    (claims(2 ** 53), "sub: no id of this server, which are the digits of 1 to 9007199254740991."),
+    (claims(USER, exp=...), "exp: missing; a token must expire."),
+    (claims(USER, exp=int(time.time() * 1000) + 600_000), "exp: in milliseconds; it must be seconds since 1970."),
+    (claims(USER, "root"), "role: none of user, service and admin."),
+    (claims(USER) | {"role": None}, "role: is null; leave it out for user, or say service or admin."),
+    (claims(USER, nbf="0"), "exp, nbf, iat: one is no number of seconds since 1970."),
+])
+def test_each_likely_mistake_has_its_sentence(server, made, detail):
+    with Client(server) as client:
+        answer = client.request("GET", "/v1/inbox/badge",
+                                headers={"Authorization": "Bearer " + compact(HS, made, hs256(SECRET))})
+    assert answer.status == 401 and answer.json["code"] == "token_claims"
+    assert answer.json["detail"] == detail
+    assert f'error_description="{detail}"' in answer.headers["www-authenticate"]
+
+
 # ---- Several keys -------------------------------------------------------------------------------
 
 def test_several_secrets(make_server):
@@ -423,6 +444,48 @@ def test_token_command_needs_a_good_secret():
         assert done.returncode not in (0, 2) and not done.stdout and done.stderr
 
 
+def test_token_command_signs_with_a_keys_file(make_server, keys_file):
+    """After the Debian package is installed there is a keys file, and nothing else."""
+    server = with_keys(make_server, keys_file, hs_key("first", "f" * 40), hs_key("second", "s" * 40))
+    path = str(keys_file.path)
+    config = keys_file.path.with_name("tidings.conf")
+    config.write_text(f"jwt_keys_file = {path}\n")
+    for arguments, environment, kid in (
+            (["--keys", path], {}, "first"), (["--keys", path, "--kid", "second"], {}, "second"),
+            (["--config", str(config)], {}, "first"), ([], {"TIDINGS_JWT_KEYS_FILE": path}, "first"),
+            (["--keys", path], {"TIDINGS_JWT_SECRET": SECRET}, "first")):
+        done = tidings("token", "--user", "77", *arguments, **environment)
+        assert done.returncode == 0 and not done.stderr, done.stderr
+        assert json.loads(unb64(done.stdout.split(".")[0]))["kid"] == kid
+        assert status(server, done.stdout.strip()) == 200
+    for arguments, says in ((["--keys", path, "--kid", "third"], "no key of kid third"), (["--keys", path + "x"], "cannot be read"),
+                            ([], "--keys FILE")):
+        done = tidings("token", "--user", "77", *arguments)
+        assert done.returncode == 3 and says in done.stderr and not done.stdout
+
+
+def test_token_command_signs_with_a_jwk_set(make_server, tmp_path):
+    idp, other = (jwk.JWK.generate(kty="OKP", crv="Ed25519", kid=kid) for kid in ("idp", "other"))
+    secret = jwk.JWK.generate(kty="oct", size=256, kid="s")
+    public = tmp_path / "public.json"
+    private = tmp_path / "private.json"
+    server = jwk_server(make_server, public, idp.export_public(as_dict=True), secret.export(as_dict=True))
+    private.write_text(json.dumps({"keys": [idp.export(as_dict=True), secret.export(as_dict=True)]}))
+    private.chmod(0o600)
+    for kid, alg in ((None, "EdDSA"), ("idp", "EdDSA"), ("s", "HS256")):
+        done = tidings("token", "--user", "77", "--keys", str(private), *(["--kid", kid] if kid else []))
+        assert json.loads(unb64(done.stdout.split(".")[0]))["alg"] == alg, done.stderr
+        assert status(server, done.stdout.strip()) == 200
+    assert status(jwk_server(make_server, private, idp.export(as_dict=True)),
+                  tidings("token", "--user", "77", "--keys", str(private)).stdout.strip()) == 200, "a server takes d as well"
+    # Only the public half, or another's: it cannot sign.
+    for key, says in ((idp.export_public(as_dict=True), "can sign"),
+                      ({**idp.export(as_dict=True), "x": other.export_public(as_dict=True)["x"]}, "d is not")):
+        private.write_text(json.dumps({"keys": [key]}))
+        done = tidings("token", "--user", "77", "--keys", str(private))
+        assert done.returncode == 3 and says in done.stderr and not done.stdout
+
+
 def test_new_users_need_no_sign_up(server):
     assert status(server, token(SECRET, new_user_id())) == 200
 
@@ -446,7 +509,7 @@ def test_a_jwk_set_of_another_library(make_server, tmp_path):
     assert status(server, jwt.encode(made, unb64(secret.export(as_dict=True)["k"]), "HS256", {"kid": "s"})) == 200
     assert status(server, jwt.encode(made, private, "EdDSA", {"kid": "idp"})) == 200
     rsa_pem = rsa.export_to_pem(private_key=True, password=None)
-    assert status(server, jwt.encode(made, rsa_pem, "RS256", {"kid": "rsa"})) == 401
+    assert status(server, jwt.encode(made, rsa_pem, "RS256", {"kid": "rsa"})) == 200
     # A public key is no secret.
     assert status(server, jwt.encode(made, unb64(idp.export_public(as_dict=True)["x"]), "HS256", {"kid": "idp"})) == 401
 

@@ -22,16 +22,20 @@ def test_profile_is_optional_and_public(server):
 def test_profile_parts_are_set_one_by_one_and_taken_away(server):
     ann = server.user()
     ann.expect(200, "PUT", "/v1/users/me", {"name": "Ann"})
-    assert ann.expect(200, "PUT", "/v1/users/me", {"avatar": "x"}) == {
-        "user_id": ann.id, "name": "Ann", "avatar": "x", "extra": None}
+    assert ann.expect(200, "PUT", "/v1/users/me", {"avatar": "https://x"}) == {
+        "user_id": ann.id, "name": "Ann", "avatar": "https://x", "extra": None}
     assert ann.expect(200, "PUT", "/v1/users/me", {"name": "", "avatar": None}) == {
-        "user_id": ann.id, "name": "", "avatar": "x", "extra": None}
+        "user_id": ann.id, "name": "", "avatar": "https://x", "extra": None}
 
 
 @pytest.mark.parametrize("name, avatar, field", [
-    ("n" * 64, "a" * 512, None), ("林" * 64, "", None), ("𝒳" * 64, None, None),
+    ("n" * 64, "https://a", None), ("林" * 64, "", None), ("𝒳" * 64, None, None),
     ("n" * 65, None, "name"), ("林" * 65, None, "name"),
-    (None, "a" * 513, "avatar"), (None, "林" * 171, "avatar"), (None, "林" * 170, None),
+    (None, "https://a/" + "a" * 502, None), (None, "https://a/" + "a" * 503, "avatar"),
+    (None, "https://a/" + "林" * 167, None), (None, "https://a/" + "林" * 168, "avatar"), (None, "javascript:alert(1)", "avatar"),
+    (None, "data:text/html,x", "avatar"), (None, "/a.png", "avatar"), (None, "//a/b", "avatar"), (None, "https://u:p@a/", "avatar"),
+    (None, "https://", "avatar"), (None, "https://a/\"onerror=x", "avatar"), (None, " https://a/", "avatar"),
+    (None, "http://[::1]:8080/a?b#c", None),
     (7, None, "name"), (None, [], "avatar"), (None, None, "name"),
 ])
 def test_profile_bounds(server, name, avatar, field):
@@ -137,12 +141,13 @@ def test_publish_and_get(server, kind):
 @pytest.mark.parametrize("body, parts", [
     ("", []),
     ("plain", [{"text": "plain"}]),
-    ("[img]a[/img]", [{"img": "a"}]),
-    ("[img]a[/img][img]b[/img]", [{"img": "a"}, {"img": "b"}]),
+    ("[img]http://a[/img]", [{"img": "http://a"}]),
+    ("[img]http://a[/img][img]http://b[/img]", [{"img": "http://a"}, {"img": "http://b"}]),
     ("[img]unclosed", [{"text": "[img]unclosed"}]),
     ("[img][/img]", [{"text": "[img][/img]"}]),
-    ("stray[/img] [img]x[/img]", [{"text": "stray[/img] "}, {"img": "x"}]),
-    ("[img]a [img]b[/img]", [{"text": "[img]a "}, {"img": "b"}]),
+    ("[img]javascript:alert(1)[/img]", [{"text": "[img]javascript:alert(1)[/img]"}]),
+    ("stray[/img] [img]http://x[/img]", [{"text": "stray[/img] "}, {"img": "http://x"}]),
+    ("[img]a [img]http://b[/img]", [{"text": "[img]a "}, {"img": "http://b"}]),
     ("\"quotes\" \\ \n\t </script> \u2028 \x7f", [{"text": "\"quotes\" \\ \n\t </script> \u2028 \x7f"}]),
 ])
 def test_parts_of_a_body(server, body, parts):

@@ -99,6 +99,15 @@ def test_what_is_no_set_of_events(server, events):
     assert problem["detail"] == "events: names of events' types, at least one"
 
 
+def test_a_secret_that_is_too_short_says_how_long(server):
+    problem = server.admin().refused(400, "invalid", "PUT", f"{PATH}/short", {"url": "https://a.example/", "secret": "short"},
+                                     field="secret")
+    assert problem["detail"] == "secret: 16 to 256 characters"
+    problem = server.admin().refused(400, "invalid", "PUT", f"{PATH}/a.b", {"url": "https://a.example/", "secret": SECRET},
+                                     field="name")
+    assert problem["detail"] == "name: 1 to 30 letters, digits, - and _"
+
+
 @pytest.mark.parametrize("secret", ["whsec_", "whsec_c2hvcnQ=", "whsec_" + "A" * 31, "whsec_" + "-" * 32, "whsec_" + "A" * 88])
 def test_what_is_no_secret_of_the_standard(server, secret):
     server.admin().refused(400, "invalid", "PUT", f"{PATH}/none", {"url": "https://a.example/", "secret": secret},

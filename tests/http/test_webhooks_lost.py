@@ -1,7 +1,6 @@
 """Webhooks when something is lost: what is given up, crashes, addresses that must not be called, certificates."""
 import random
 import socket
-import subprocess
 import time
 
 import pytest
@@ -230,23 +229,6 @@ def test_a_proxy_of_the_environment_is_not_used(make_server, make_receiver):
 
 
 # ---- TLS ----------------------------------------------------------------------------------------
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory):
-    """A certificate authority of our own, and a server's certificate for 127.0.0.1 by it."""
-    at = tmp_path_factory.mktemp("ca")
-
-    def openssl(*arguments):
-        subprocess.run(["openssl", *arguments], cwd=at, check=True, capture_output=True)
-
-    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.pem", "-days", "2",
-            "-subj", "/CN=Test CA", "-addext", "basicConstraints=critical,CA:TRUE")
-    openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", "server.key", "-out", "server.csr", "-subj", "/CN=x")
-    (at / "san").write_text("subjectAltName=IP:127.0.0.1\n")
-    openssl("x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-out",
-            "server.pem", "-days", "2", "-extfile", "san")
-    return at
-
 
 def test_https_with_a_certificate_that_is_trusted(told, authority):
     tls = tls_context(authority / "server.pem", authority / "server.key")

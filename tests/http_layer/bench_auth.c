@@ -58,6 +58,8 @@ int main(void)
     struct jwt_claims claims;
     uint64_t values[2] = {1700000000123, 4567890}, out[2];
     int failures = 0;
+    const struct jwt_rules rules = {0};
+    const struct jwt_grant grant = {.user_id = 42, .ttl_s = 3600};
 
     EVP_PKEY *key = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, seed, sizeof seed);
     EVP_PKEY_get_raw_public_key(key, raw, &n);
@@ -67,16 +69,16 @@ int main(void)
     failures += keys_add_secrets(keys, SECRET, &note) != KEYS_OK;
     failures += keys_add_json(keys, json, strlen(json), &note) != KEYS_OK;
     struct keyring *ring = keyring_new(keys_ref(keys));
-    struct jwt_verifier *verifier = jwt_verifier_new(ring, 4096, 0);
+    struct jwt_verifier *verifier = jwt_verifier_new(ring, 4096, &rules);
     struct seal *seal = seal_new(SECRET, strlen(SECRET));
-    size_t hs_n = jwt_sign_hs256(keys, 42, JWT_ROLE_USER, NOW_S, 3600, hs);
+    size_t hs_n = jwt_sign(keys, &grant, NOW_S, hs);
     size_t ed_n = make_eddsa(key, ed);
 
     printf("HS256 token of %zu bytes, EdDSA token of %zu\n", hs_n, ed_n);
     MEASURE("HS256 verified anew", 20000,
-            failures += jwt_verify(keys, hs, hs_n, NOW_S * 1000, 0, &claims) != JWT_OK);
+            failures += jwt_verify(keys, hs, hs_n, NOW_S * 1000, &rules, &claims) != JWT_OK);
     MEASURE("EdDSA verified anew", 500,
-            failures += jwt_verify(keys, ed, ed_n, NOW_S * 1000, 0, &claims) != JWT_OK);
+            failures += jwt_verify(keys, ed, ed_n, NOW_S * 1000, &rules, &claims) != JWT_OK);
     MEASURE("HS256 remembered", 200000,
             failures += jwt_verifier_check(verifier, hs, hs_n, NOW_S * 1000, &claims) != JWT_OK);
     MEASURE("EdDSA remembered", 200000,

@@ -10,7 +10,7 @@ static void the_memory_forgets_in_time(void **state)
     char token[512];
     struct jwt_claims claims;
     struct keyring *ring = keyring_new(keys_of(SECRET));
-    struct jwt_verifier *verifier = jwt_verifier_new(ring, 64, 0);
+    struct jwt_verifier *verifier = jwt_verifier_new(ring, 64, LEEWAY(0));
     (void)state;
     snprintf(token, sizeof token, "%s", token_with(HS256, GOOD));
     size_t n = strlen(token);
@@ -33,7 +33,7 @@ static void a_removed_key_is_refused_from_the_next_request_on(void **state)
     char token[512];
     struct jwt_claims claims;
     struct keyring *ring = keyring_new(keys_of(SECRET));
-    struct jwt_verifier *verifier = jwt_verifier_new(ring, 64, 0);
+    struct jwt_verifier *verifier = jwt_verifier_new(ring, 64, LEEWAY(0));
     (void)state;
     snprintf(token, sizeof token, "%s", token_with(HS256, GOOD));
     size_t n = strlen(token);
@@ -51,13 +51,13 @@ static void the_memory_mixes_no_tokens_up(void **state)
     char token[JWT_MAX];
     struct keys *keys = keys_of(SECRET);
     struct keyring *ring = keyring_new(keys_ref(keys));
-    struct jwt_verifier *verifier = jwt_verifier_new(ring, 8, 0);
-    struct jwt_verifier *without = jwt_verifier_new(ring, 0, 0);
+    struct jwt_verifier *verifier = jwt_verifier_new(ring, 8, LEEWAY(0));
+    struct jwt_verifier *without = jwt_verifier_new(ring, 0, LEEWAY(0));
     (void)state;
     for (unsigned round = 0; round < 2000; round++) {
         struct jwt_claims claims;
         uint64_t user = round * 7919 % 40 + 1;
-        size_t n = jwt_sign_hs256(keys, user, (enum jwt_role)(user % 3), NOW_S, 60, token);
+        size_t n = jwt_sign(keys, GRANT(user, (enum jwt_role)(user % 3), 60), NOW_S, token);
         assert_int_equal(jwt_verifier_check(verifier, token, n, NOW_MS, &claims), JWT_OK);
         assert_int_equal(claims.user_id, user);
         assert_int_equal(claims.role, user % 3);
@@ -75,10 +75,10 @@ static void the_memory_mixes_no_tokens_up(void **state)
 static void *verify_all_the_time(void *arg)
 {
     struct keyring *ring = arg;
-    struct jwt_verifier *verifier = jwt_verifier_new(ring, 16, 0);
+    struct jwt_verifier *verifier = jwt_verifier_new(ring, 16, LEEWAY(0));
     struct keys *keys = keys_of(SECRET);
     char token[JWT_MAX];
-    size_t n = jwt_sign_hs256(keys, 42, JWT_ROLE_USER, NOW_S, 60, token), failures = 0;
+    size_t n = jwt_sign(keys, GRANT(42, JWT_ROLE_USER, 60), NOW_S, token), failures = 0;
     for (int i = 0; i < 20000; i++) {
         struct jwt_claims claims;
         enum jwt_reason reason = jwt_verifier_check(verifier, token, n, NOW_MS, &claims);

@@ -20,6 +20,11 @@
 #define NOW_MS (NOW_S * 1000)
 #define HS256  "{\"alg\":\"HS256\",\"typ\":\"JWT\"}"
 #define GOOD   "{\"sub\":\"42\",\"exp\":1700000100}"
+/* Only alive where they are written. */
+#define LEEWAY(s) (&(const struct jwt_rules){.leeway_s = (s)})
+#define GRANT(user, as, ttl) \
+    (&(const struct jwt_grant){.user_id = (user), .role = (as), .ttl_s = (ttl)})
+
 size_t put64(char *to, const void *bytes, size_t n);
 /* header.payload signed with HMAC-SHA-256; a static buffer. */
 const char *hs256(const char *header, const char *payload, const char *secret, size_t secret_n);

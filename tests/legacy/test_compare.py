@@ -1,6 +1,7 @@
 """What compares the old keys with Tidings: it agrees where the bridge has been, finds by its kind whatever else was done to a key, waits for
 what is only late, and says when it cannot look. And rolling back: an application that reads the keys as the old one does gets Tidings' answers."""
 import json
+import os
 import signal
 import subprocess
 import threading
@@ -14,9 +15,13 @@ from support.server import BIN, clean_environment, tidings, wait_until, where
 KINDS = ("total", "author", "list", "is_read", "deleted")
 
 
-def compare(server, *more, share="100%", redis=None):
+def command(server, *more, share="100%", redis=None):
     nodes = redis or ",".join(":".join(node) for node in Redis().nodes)
-    return tidings("compare", *where(server.data), "--old-redis", nodes, "--share", share, *more)
+    return ["compare", *where(server.data), "--old-redis", nodes, "--share", share, *more]
+
+
+def compare(server, *more, **how):
+    return tidings(*command(server, *more, **how))
 
 
 def differences(server, *more, **how):
@@ -91,6 +96,17 @@ def test_each_kind_of_difference_is_found_with_an_example(world, redis):
 
     redis.call("SADD", f"user:unread:{named(keys, user.id)}:{author}", 77)
     assert differences(servers[0], "--scheme", "2").keys() == {"list"} and differences(servers[0]) == {}
+
+
+def test_it_shows_how_far_it_is_at_a_terminal(world):
+    servers, users, _ = world
+    ours, terminal = os.openpty()
+    try:
+        done = subprocess.run([BIN, *command(servers[0])], env=clean_environment(), stdout=subprocess.PIPE, stderr=terminal, check=False)
+        assert done.returncode == 0 and f"users {' ' * 18} 0 of {len(users)}".encode() in os.read(ours, 65536)
+    finally:
+        os.close(ours)
+        os.close(terminal)
 
 
 def test_users_who_have_keys_and_are_not_known_are_found(world, redis):

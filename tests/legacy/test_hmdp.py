@@ -51,7 +51,7 @@ def titles(*blogs):
 def test_a_sound_community_has_no_drift_and_the_same_inboxes(moved):
     old = Hmdp()
     for user in (1, 2, 3):
-        old.user(user, f"user {user}", "/imgs/icons/1.png")
+        old.user(user, f"user {user}", "https://example.org/imgs/1.png")
     old.follow(1, 2)
     old.follow(3, 2)
     first, second = old.publish(2), old.publish(2)
@@ -76,7 +76,20 @@ def test_a_sound_community_has_no_drift_and_the_same_inboxes(moved):
     top = next(row for row in comments if row["body"] == "first comment")
     replies = server.user(3).get(f"/posts/{post['id']}/comments", parent_id=top["id"])["items"]
     assert [row["body"] for row in replies] == ["an answer"]
-    assert server.user(1).get("/users/2")["avatar"] == "/imgs/icons/1.png"
+    assert server.user(1).get("/users/2")["avatar"] == "https://example.org/imgs/1.png"
+
+
+def test_an_avatar_that_is_no_url_is_left_out_and_counted(moved):
+    old = Hmdp()
+    old.user(1, "Ann", "/imgs/icons/1.png")
+    old.user(2, "Bob", "javascript:alert(1)")
+    old.user(3, "Cid", "https://example.org/c.png")
+    old.publish(1)
+    drift, server = moved(old)
+    report = json.loads(drift.read_text())
+    assert [(row["kind"], row["found"]) for row in report["left_out"]] == [("no_url", 2)]
+    assert [server.user(9).get(f"/users/{n}")["avatar"] for n in (1, 2, 3)] == ["", "", "https://example.org/c.png"]
+    assert server.user(9).get("/users/2")["name"] == "Bob"
 
 
 def test_neither_telephone_numbers_nor_passwords_are_read(tmp_path):

@@ -143,6 +143,8 @@ struct tidings_text generate_body(struct generator *g, uint64_t bytes);
 struct tidings_text generate_title(struct generator *g);
 struct tidings_text generate_name(struct generator *g);
 struct tidings_text generate_avatar(struct generator *g);
+/* An address that is none of the web. */
+struct tidings_text generate_bad_url(struct generator *g);
 struct tidings_text generate_any_body(struct generator *g);
 /* Own data; mostly none, then p is NULL. */
 struct tidings_text generate_extra(struct generator *g);

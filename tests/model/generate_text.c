@@ -34,9 +34,15 @@ static const char *const characters[] = {"a",
                                          "\xf4\x8f\xbf\xbf"};
 
 /* What bodies are made of: tags that pair up, and tags that do not. */
-static const char *const pieces[] = {
-    "[img]", "[/img]", "[img]http://p/1.png[/img]", "[img][/img]", "[IMG]",
-    "[/img", "hello ", "\xe4\xbd\xa0\xe5\xa5\xbd"};
+static const char *const pieces[] = {"[img]",
+                                     "[/img]",
+                                     "[img]http://p/1.png[/img]",
+                                     "[img][/img]",
+                                     "[img]javascript:x[/img]",
+                                     "[IMG]",
+                                     "[/img",
+                                     "hello ",
+                                     "\xe4\xbd\xa0\xe5\xa5\xbd"};
 
 static const struct {
     const char *p;
@@ -143,7 +149,43 @@ struct tidings_text generate_name(struct generator *g)
 
 struct tidings_text generate_avatar(struct generator *g)
 {
-    return generate_body(g, some_length(g, 0, 10, g->recording->settings.avatar_max));
+    static const char *const hosts[] = {"http://p/", "https://a.example/?",
+                                        "HTTPS://\xe7\x8c\xab#"};
+    const char *host = hosts[rng_below(&g->rng, COUNT(hosts))];
+    size_t most = some_length(g, 0, 40, g->recording->settings.avatar_max);
+    size_t at = strlen(host);
+
+    if (at > most)
+        return (struct tidings_text){"", 0};
+    char *url = recording_room(g->recording, most + 1);
+    memcpy(url, host, at);
+    for (; at < most; at++)
+        url[at] = "abc/.-_~?=&0123456789"[rng_below(&g->rng, 21)];
+    url[most] = '\0';
+    return (struct tidings_text){url, most};
+}
+
+struct tidings_text generate_bad_url(struct generator *g)
+{
+    static const char *const urls[] = {"javascript:alert(1)",
+                                       "data:text/html,x",
+                                       "//a.example/",
+                                       "/a.png",
+                                       "a.png",
+                                       "http://",
+                                       "https:///a",
+                                       "http:a",
+                                       "http://:80/",
+                                       "ftp://a/",
+                                       "http://a b/",
+                                       "http://u@a/",
+                                       "http://a/\"onerror=",
+                                       "http://a/<b>",
+                                       " http://a/",
+                                       "http://a\\b/"};
+    const char *url = urls[rng_below(&g->rng, COUNT(urls))];
+
+    return (struct tidings_text){url, strlen(url)};
 }
 
 struct tidings_text generate_comment(struct generator *g)

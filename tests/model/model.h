@@ -388,6 +388,8 @@ struct model_bucket model_follow_bucket(struct model *model, const struct tiding
 
 /* text.c: characters in a text, or -1 if it is no UTF-8 or holds a NUL. */
 long model_characters(struct tidings_text text);
+/* Whether it is a URL of http or https. */
+bool model_url_ok(struct tidings_text url);
 /* The text parts of a body cut to `most` characters. The caller frees. */
 struct tidings_text model_excerpt(struct tidings_text body, uint64_t most);
 bool model_same_text(struct tidings_text a, struct tidings_text b);

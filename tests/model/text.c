@@ -63,6 +63,24 @@ static bool text_at(struct tidings_text text, size_t i, const char *what)
     return i + n <= text.n && memcmp(text.p + i, what, n) == 0;
 }
 
+/* The host, and what is behind it, as far as the generator makes any: its hosts are names without ports, or 127.0.0.1:1. */
+bool model_url_ok(struct tidings_text url)
+{
+    char text[8192];
+
+    if (url.n >= sizeof text)
+        return false;
+    memcpy(text, url.p, url.n);
+    text[url.n] = '\0';
+    const char *host = strstr(text, "://");
+    bool web = strncasecmp(text, "http://", 7) == 0 || strncasecmp(text, "https://", 8) == 0;
+    if (!web || strlen(text) != url.n)
+        return false;
+    size_t length = strcspn(host + 3, "/?#");
+    return length > 0 && strcspn(host + 3, "@") >= length && host[3] != ':' &&
+           strpbrk(text, " \"<>\\`") == NULL;
+}
+
 /* Bytes of the picture that begins at i, tags included, or 0 if none does. */
 static size_t picture_bytes(struct tidings_text body, size_t i)
 {
@@ -74,7 +92,9 @@ static size_t picture_bytes(struct tidings_text body, size_t i)
         if (text_at(body, j, "[img]"))
             return 0;
         if (text_at(body, j, "[/img]"))
-            return j == inside ? 0 : j + strlen("[/img]") - i;
+            return model_url_ok((struct tidings_text){body.p + inside, j - inside})
+                       ? j + strlen("[/img]") - i
+                       : 0;
     }
     return 0;
 }

@@ -91,6 +91,8 @@ static const char *check_profile(const struct model *model, const struct model_c
     if (avatar.p != NULL) {
         if (avatar.n > model->settings.avatar_max || model_characters(avatar) < 0)
             return "avatar";
+        if (avatar.n > 0 && !model_url_ok(avatar))
+            return "avatar";
     }
     if (op->u.profile.extra.p != NULL && !model_extra_ok(op->u.profile.extra))
         return "extra";
@@ -130,6 +132,8 @@ static void bad_profile(struct generator *g, struct step *step)
 {
     if (rng_percent(&g->rng, 20))
         step->op.u.profile.extra = generate_bad_extra(g);
+    else if (rng_percent(&g->rng, 20))
+        step->op.u.profile.avatar = generate_bad_url(g);
     else
         generate_bad_texts(g, &step->op.u.profile.name, g->recording->settings.name_max,
                            &step->op.u.profile.avatar, g->recording->settings.avatar_max);

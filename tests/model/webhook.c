@@ -8,7 +8,7 @@
 /* ---- Arguments ----------------------------------------------------------------------------------- */
 
 static const char *const names[] = {"a", "b", "B", "a-1", "a_", "0123456789012345678901234567zZ"};
-static const char *const urls[] = {"https://a.example/", "http://127.0.0.1:1/x", "u"};
+static const char *const urls[] = {"https://a.example/", "http://127.0.0.1:1/x", "HTTP://u"};
 static const char *const secrets[] = {"0123456789abcdef", "another secret, longer",
                                       "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz"};
 
@@ -165,8 +165,9 @@ static void bad_webhook(struct generator *g, struct step *step)
     if (step->op.kind == TIDINGS_OP_WEBHOOK_SET && rng_percent(&g->rng, 60)) {
         switch (rng_below(&g->rng, 4)) {
         case 0:
-            step->op.u.webhook.url = rng_percent(&g->rng, 50) ? generate_bad_text(g, 2048)
-                                                              : (struct tidings_text){NULL, 0};
+            step->op.u.webhook.url = rng_percent(&g->rng, 50)   ? generate_bad_text(g, 2048)
+                                     : rng_percent(&g->rng, 50) ? generate_bad_url(g)
+                                                                : (struct tidings_text){NULL, 0};
             break;
         case 1:
             step->op.u.webhook.secret = (struct tidings_text){"fifteen bytes..", 15};

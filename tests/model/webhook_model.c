@@ -87,7 +87,8 @@ const char *check_webhook(const struct model *model, const struct model_call *ca
         return "name";
     if (op->kind != TIDINGS_OP_WEBHOOK_SET)
         return NULL;
-    if (op->u.webhook.url.p == NULL || !text_ok(op->u.webhook.url, 1, URL_BYTES, URL_BYTES))
+    if (op->u.webhook.url.p == NULL || !text_ok(op->u.webhook.url, 1, URL_BYTES, URL_BYTES) ||
+        !model_url_ok(op->u.webhook.url))
         return "url";
     if (secret.p != NULL && !text_ok(secret, SECRET_LEAST, SECRET_MOST, SECRET_MOST))
         return "secret";

@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* The arguments of profiles, and of looking for them. */
+#include <stdio.h>
+#include <string.h>
+
 #include "unit/check.h"
+
+/* As many of the pieces as fit into that many bytes; valid until the next. */
+static struct tidings_text long_url(const char *piece, size_t bytes)
+{
+    static char url[8192];
+    size_t n = (size_t)snprintf(url, sizeof url, "https://a/");
+    for (size_t step = strlen(piece); n + step <= bytes; n += step)
+        memcpy(url + n, piece, step);
+    return (struct tidings_text){url, n};
+}
 
 static void profiles_are_checked(void **state)
 {
@@ -18,13 +31,17 @@ static void profiles_are_checked(void **state)
     assert_refused(op, "name");
     op.u.profile.name = (struct tidings_text){NULL, 0};
     assert_refused(op, "name"); /* neither */
-    op.u.profile.avatar = repeat("x", settings.avatar_max);
+    op.u.profile.avatar = long_url("x", settings.avatar_max);
     assert_fine(op);
-    op.u.profile.avatar = repeat("x", settings.avatar_max + 1);
+    op.u.profile.avatar = long_url("x", settings.avatar_max + 1);
     assert_refused(op, "avatar");
-    op.u.profile.avatar = repeat(WIDE, settings.avatar_max / 4 + 1);
+    op.u.profile.avatar = long_url(WIDE, settings.avatar_max);
+    assert_fine(op);
+    op.u.profile.avatar = long_url(WIDE, settings.avatar_max + strlen(WIDE));
     assert_refused(op, "avatar");
-    op.u.profile.avatar = (struct tidings_text){"\xff", 1};
+    op.u.profile.avatar = text_of("javascript:alert(1)");
+    assert_refused(op, "avatar");
+    op.u.profile.avatar = (struct tidings_text){"https://a/\xff", 11};
     assert_refused(op, "avatar");
     op.u.profile.avatar = text_of("");
     assert_fine(op); /* that removes it */

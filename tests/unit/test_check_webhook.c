@@ -39,6 +39,8 @@ static void webhooks_are_checked(void **state)
     op.u.webhook.events = 0;
     op.u.webhook.url = repeat("x", 2049);
     assert_refused(op, "url");
+    op.u.webhook.url = text_of("javascript:alert(1)");
+    assert_refused(op, "url");
     op.u.webhook.url = (struct tidings_text){NULL, 0};
     assert_refused(op, "url");
 }

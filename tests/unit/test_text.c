@@ -158,11 +158,11 @@ static void pictures_are_told_from_text(void **state)
     (void)state;
     assert_parts("", "");
     assert_parts("no picture", "T(no picture)");
-    assert_parts("[img]u[/img]", "I(u)");
-    assert_parts("a[img]u[/img]", "T(a)I(u)");
-    assert_parts("[img]u[/img]b", "I(u)T(b)");
-    assert_parts("a[img]u[/img]b[img]v[/img]c", "T(a)I(u)T(b)I(v)T(c)");
-    assert_parts("[img]u[/img][img]v[/img]", "I(u)I(v)");
+    assert_parts("[img]http://u[/img]", "I(http://u)");
+    assert_parts("a[img]http://u[/img]", "T(a)I(http://u)");
+    assert_parts("[img]http://u[/img]b", "I(http://u)T(b)");
+    assert_parts("a[img]http://u[/img]b[img]http://v[/img]c", "T(a)I(http://u)T(b)I(http://v)T(c)");
+    assert_parts("[img]http://u[/img][img]http://v[/img]", "I(http://u)I(http://v)");
 }
 
 static void an_unclosed_tag_is_text(void **state)
@@ -174,8 +174,8 @@ static void an_unclosed_tag_is_text(void **state)
     assert_parts("u[/img]", "T(u[/img])");
     assert_parts("[img]u[/img", "T([img]u[/img)");
     assert_parts("[/img]u[img]", "T([/img]u[img])");
-    assert_parts("[img]u[/img]v[/img]", "I(u)T(v[/img])");
-    assert_parts("[img]u[/img]a[img]v", "I(u)T(a[img]v)");
+    assert_parts("[img]http://u[/img]v[/img]", "I(http://u)T(v[/img])");
+    assert_parts("[img]http://u[/img]a[img]v", "I(http://u)T(a[img]v)");
     assert_parts("[IMG]u[/IMG]", "T([IMG]u[/IMG])");
 }
 
@@ -183,16 +183,16 @@ static void an_empty_picture_is_text(void **state)
 {
     (void)state;
     assert_parts("[img][/img]", "T([img][/img])");
-    assert_parts("a[img][/img]b[img]u[/img]", "T(a[img][/img]b)I(u)");
+    assert_parts("a[img][/img]b[img]http://u[/img]", "T(a[img][/img]b)I(http://u)");
     assert_parts("[img][/img]u[/img]", "T([img][/img]u[/img])");
 }
 
 static void of_nested_tags_the_innermost_counts(void **state)
 {
     (void)state;
-    assert_parts("[img][img]u[/img][/img]", "T([img])I(u)T([/img])");
-    assert_parts("[img]a[img]u[/img]", "T([img]a)I(u)");
-    assert_parts("[im[img]u[/img]", "T([im)I(u)");
+    assert_parts("[img][img]http://u[/img][/img]", "T([img])I(http://u)T([/img])");
+    assert_parts("[img]a[img]http://u[/img]", "T([img]a)I(http://u)");
+    assert_parts("[im[img]http://u[/img]", "T([im)I(http://u)");
     assert_parts("[img]u[img][/img]", "T([img]u[img][/img])");
 }
 
@@ -200,7 +200,8 @@ static void of_nested_tags_the_innermost_counts(void **state)
 static void nothing_of_a_body_is_lost(void **state)
 {
     (void)state;
-    static const char *const pieces[] = {"[img]", "[/img]", "x", "[", "/img]", "\xe7\xac\x94", "]"};
+    static const char *const pieces[] = {"[img]", "[/img]",       "http://x", "[",
+                                         "/img]", "\xe7\xac\x94", "]"};
     struct rng rng = test_rng();
     for (int round = 0; round < 20000; round++) {
         char body[128] = "", again[160] = "";
@@ -256,11 +257,20 @@ static void a_hostile_body_has_as_few_parts_as_it_should(void **state)
     assert_int_equal(count_parts("[img]", ""), 1);
     assert_int_equal(count_parts("[/img]", ""), 1);
     assert_int_equal(count_parts("[img][/img]", ""), 1);
-    assert_int_equal(count_parts("[img][/img]", "[img]u[/img]"), 2);
-    assert_int_equal(count_parts("[img]", "u[/img]"), 2);
+    assert_int_equal(count_parts("[img][/img]", "[img]http://u[/img]"), 2);
+    assert_int_equal(count_parts("[img]", "http://u[/img]"), 2);
     assert_int_equal(count_parts("[/img][img]", ""), 1);
-    assert_int_equal(count_parts("[img]u[/img]", ""), HOSTILE / 12);
+    assert_int_equal(count_parts("[img]http://u[/img]", ""), HOSTILE / 19);
     assert_int_equal(count_parts("[im[i[", ""), 1);
+}
+
+static void what_is_no_address_of_the_web_is_text(void **state)
+{
+    (void)state;
+    assert_parts("[img]javascript:alert(1)[/img]", "T([img]javascript:alert(1)[/img])");
+    assert_parts("[img]/a.png[/img][img]http://u[/img]", "T([img]/a.png[/img])I(http://u)");
+    assert_parts("[img]http://u [/img]", "T([img]http://u [/img])");
+    assert_int_equal(count_parts("[img]u[/img]", "[img]http://u[/img]"), 2);
 }
 
 /* ---- Excerpts ------------------------------------------------------------------------------- */
@@ -288,11 +298,11 @@ static void an_excerpt_is_cut_at_characters(void **state)
 static void an_excerpt_leaves_pictures_out(void **state)
 {
     (void)state;
-    assert_excerpt("[img]u[/img]", 5, "");
-    assert_excerpt("a[img]u[/img]b", 5, "ab");
-    assert_excerpt("ab[img]u[/img]cd", 3, "abc");
-    assert_excerpt("ab[img]u[/img]cd", 2, "ab");
-    assert_excerpt("[img]u[/img][img]v[/img]c", 1, "c");
+    assert_excerpt("[img]http://u[/img]", 5, "");
+    assert_excerpt("a[img]http://u[/img]b", 5, "ab");
+    assert_excerpt("ab[img]http://u[/img]cd", 3, "abc");
+    assert_excerpt("ab[img]http://u[/img]cd", 2, "ab");
+    assert_excerpt("[img]http://u[/img][img]http://v[/img]c", 1, "c");
     assert_excerpt("a[img]b", 7, "a[img]b");
 }
 
@@ -305,8 +315,8 @@ static void an_excerpt_has_single_spaces_between_words_and_none_around(void **st
     assert_excerpt("a\n\nb\v\fc ", 9, "a b c");
     assert_excerpt("a bc", 2, "a"); /* and not "a " */
     assert_excerpt("a   bc", 3, "a b");
-    assert_excerpt("a [img]u[/img] b", 5, "a b");
-    assert_excerpt("a [img]u[/img]", 5, "a");
+    assert_excerpt("a [img]http://u[/img] b", 5, "a b");
+    assert_excerpt("a [img]http://u[/img]", 5, "a");
     assert_excerpt("\n \n", 5, "");
 }
 
@@ -324,9 +334,9 @@ static void an_excerpt_of_a_hostile_body_ends(void **state)
     (void)state;
     char *body = malloc(HOSTILE), found[560];
     assert_non_null(body);
-    for (size_t i = 0; i + 12 <= HOSTILE; i += 12)
-        memcpy(body + i, "[img]u[/img]", 12);
-    struct tidings_text text = {body, HOSTILE / 12 * 12};
+    for (size_t i = 0; i + 19 <= HOSTILE; i += 19)
+        memcpy(body + i, "[img]http://u[/img]", 19);
+    struct tidings_text text = {body, HOSTILE / 19 * 19};
     assert_int_equal(markup_excerpt(text, 140, found, sizeof found), 0);
     free(body);
 }
@@ -350,6 +360,7 @@ int main(void)
         cmocka_unit_test(pictures_are_told_from_text),
         cmocka_unit_test(an_unclosed_tag_is_text),
         cmocka_unit_test(an_empty_picture_is_text),
+        cmocka_unit_test(what_is_no_address_of_the_web_is_text),
         cmocka_unit_test(of_nested_tags_the_innermost_counts),
         cmocka_unit_test(nothing_of_a_body_is_lost),
         cmocka_unit_test(a_hostile_body_has_as_few_parts_as_it_should),

@@ -23,7 +23,8 @@ static bool check(struct tidings_op *op, uint64_t user, struct refusal *refusal)
     op->role = TIDINGS_ROLE_ADMIN;
     const char *field = check_op(op, &settings);
     if (field)
-        *refusal = (struct refusal){field, "it is too long, missing, or not of its form"};
+        *refusal = (struct refusal){
+            field, "it is too long, missing, or not of its form (URLs are of http or https)"};
     return !field;
 }
 
