@@ -106,7 +106,7 @@ static bool session_take_role(struct exchange *ex, size_t *role)
 {
     if (session_role(ex->req, role))
         return true;
-    exchange_invalid(ex, "Tidings-Session", "It must be user or admin.");
+    exchange_invalid(ex, "Tidings-Session", "user or admin");
     return false;
 }
 
@@ -123,8 +123,8 @@ void run_session_create(struct exchange *ex)
     if (!session_take_role(ex, &role))
         return;
     if (ex->token.n > SESSION_TOKEN_MAX) {
-        exchange_bound(ex, "Authorization", "a token of up to %d bytes, as a cookie can hold",
-                       SESSION_TOKEN_MAX);
+        exchange_invalid(ex, "Authorization", "a token of up to %d bytes, as a cookie can hold",
+                         SESSION_TOKEN_MAX);
         return;
     }
     const struct session_cookie *cookie = &session_cookies[role][!is_secure];

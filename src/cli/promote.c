@@ -53,6 +53,7 @@ const struct cli_command command_promote = {
         "on with what it has. Either way a new era begins, and the former server refuses to be "
         "started on its directory: with --follow it joins the new one, with --take-back it goes "
         "on by itself.",
+    .examples = "tidings promote tidings://10.0.0.2:7000 --data /var/lib/tidings",
     .exits = "0 promoted; 2 usage: it follows nobody, or has another key; 3 it does not answer.",
     .options = options,
     .n_options = sizeof options / sizeof *options,

@@ -25,7 +25,8 @@ static bool find_image(const char *at, const char *end, const char **open, const
         for (const char *tag = at; (tag = find(tag, *close, OPENING)); tag++)
             *open = tag;
         const char *address = *open ? *open + strlen(OPENING) : *close;
-        if (url_is_web((struct tidings_text){address, (size_t)(*close - address)}))
+        struct tidings_text picture = {address, (size_t)(*close - address)};
+        if (url_is_web(picture) || url_is_path(picture))
             return true;
         at = *close + strlen(CLOSING);
     }

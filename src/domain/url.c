@@ -91,3 +91,8 @@ bool url_is_web(struct tidings_text url)
     }
     return false;
 }
+
+bool url_is_path(struct tidings_text url)
+{
+    return url.n > 1 && url.p[0] == '/' && url.p[1] != '/' && url_is_rest(url.p, url.n);
+}

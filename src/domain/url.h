@@ -13,4 +13,7 @@
  */
 bool url_is_web(struct tidings_text url);
 
+/* Whether it is a path on the site that shows it, /pictures/1.png: one slash, then not another. */
+bool url_is_path(struct tidings_text url);
+
 #endif

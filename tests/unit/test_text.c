@@ -161,6 +161,9 @@ static void pictures_are_told_from_text(void **state)
     assert_parts("[img]http://u[/img]", "I(http://u)");
     assert_parts("a[img]http://u[/img]", "T(a)I(http://u)");
     assert_parts("[img]http://u[/img]b", "I(http://u)T(b)");
+    assert_parts("[img]/p/1.png[/img]b", "I(/p/1.png)T(b)");
+    assert_parts("[img]//host/p[/img]", "T([img]//host/p[/img])");
+    assert_parts("[img]/\\\\host[/img]", "T([img]/\\\\host[/img])");
     assert_parts("a[img]http://u[/img]b[img]http://v[/img]c", "T(a)I(http://u)T(b)I(http://v)T(c)");
     assert_parts("[img]http://u[/img][img]http://v[/img]", "I(http://u)I(http://v)");
 }
@@ -268,7 +271,7 @@ static void what_is_no_address_of_the_web_is_text(void **state)
 {
     (void)state;
     assert_parts("[img]javascript:alert(1)[/img]", "T([img]javascript:alert(1)[/img])");
-    assert_parts("[img]/a.png[/img][img]http://u[/img]", "T([img]/a.png[/img])I(http://u)");
+    assert_parts("[img]a.png[/img][img]http://u[/img]", "T([img]a.png[/img])I(http://u)");
     assert_parts("[img]http://u [/img]", "T([img]http://u [/img])");
     assert_int_equal(count_parts("[img]u[/img]", "[img]http://u[/img]"), 2);
 }
