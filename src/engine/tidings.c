@@ -132,6 +132,8 @@ static const char *check_engine(const struct tidings_options *options, size_t *i
     for (*index = 0; *index < sizeof engines / sizeof *engines; ++*index) {
         const char *where;
         memcpy(&where, (const char *)options + engines[*index].where_at, sizeof where);
+        if (!strcmp(engines[*index].name, name) && options->follow && options->mysql)
+            return "follow"; /* a log is decided in one place */
         if (!strcmp(engines[*index].name, name))
             return where ? NULL : engines[*index].where;
     }

@@ -135,6 +135,13 @@ static void an_empty_directory_is_filled_and_goes_on(void **state)
     await_follower();
     assert_same();
     assert_int_equal(run_on(follower, bobs_follow), TIDINGS_STANDBY);
+    struct tidings_verify repair = {.repair = true};
+    assert_int_equal(tidings_verify(follower, &repair), TIDINGS_STANDBY);
+    const char *message = NULL;
+    struct tidings *both;
+    follower_options.mysql = "mysql://root@localhost/none";
+    assert_int_equal(tidings_open(&follower_options, &both, &message), TIDINGS_INVALID);
+    assert_string_equal(message, "follow");
 }
 
 static void a_base_image_is_fetched(void **state)

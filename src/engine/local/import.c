@@ -137,7 +137,8 @@ static enum tidings_err do_piece(struct local *local, const struct piece *piece)
     enum tidings_err err;
     pthread_mutex_lock(&local->writer.turn);
     do
-        err = try_piece(local, piece);
+        err =
+            atomic_load(&local->role) == TIDINGS_WRITER ? try_piece(local, piece) : TIDINGS_STANDBY;
     while (err == TIDINGS_NO_SPACE && kv_can_grow(local->kv));
     pthread_mutex_unlock(&local->writer.turn);
     return err;

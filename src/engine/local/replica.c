@@ -42,6 +42,13 @@ struct replica {
     _Atomic bool append_underway;
     _Atomic bool away; /* the last question was not answered: reads do not wait for the next */
 
+    struct {
+        uint64_t server; /* of MySQL, that answers, and since when that one */
+        int64_t since_ms;
+        int64_t until_ms; /* end of the lease, and since when that one */
+        int64_t leased_ms;
+    } seen; /* the thread that follows */
+
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t changed;
     enum append_state append_state;
@@ -326,6 +333,28 @@ static bool read_to_end(struct replica *replica, struct log_writer *writer)
     return at_end;
 }
 
+/*
+ * Whether the lease is over: by MySQL's clock. If that was set back, it never is: then when the row has not moved for so long.
+ * Rule 7: on another server of MySQL than the fence was taken on, a whole lease later than that one was first seen.
+ */
+static bool may_take_over(struct replica *replica, const struct log_writer *writer)
+{
+    int64_t now_ms = wait_now_ms();
+    if (replica->seen.server != writer->asked) {
+        replica->seen.server = writer->asked;
+        replica->seen.since_ms = now_ms;
+    }
+    if (replica->seen.until_ms != writer->until_ms) {
+        replica->seen.until_ms = writer->until_ms;
+        replica->seen.leased_ms = now_ms;
+    }
+    bool stuck =
+        writer->lease_left_ms > LOG_LEASE_MS && now_ms - replica->seen.leased_ms > LOG_LEASE_MS;
+    bool moved = writer->holder && writer->server != writer->asked;
+    return (writer->lease_left_ms <= 0 || stuck) &&
+           (!moved || now_ms - replica->seen.since_ms > LOG_LEASE_MS);
+}
+
 static void take_over(struct replica *replica, const struct log_writer *seen)
 {
     struct local *local = replica->local;
@@ -404,7 +433,7 @@ static void *follower_main(void *arg)
         }
         if (atomic_load(&local->role) != TIDINGS_WRITER && !is_broken(replica)) {
             ok = follow(replica, &writer, &at_end);
-            if (ok && at_end && writer.lease_left_ms <= 0)
+            if (ok && may_take_over(replica, &writer) && at_end)
                 take_over(replica, &writer);
         }
         complete_reads(reads); /* with their age, if it could not be asked */

@@ -514,6 +514,9 @@ enum tidings_err local_verify(struct engine *engine, struct tidings_verify *out)
     struct local *local = (struct local *)engine;
     struct snapshot *snapshot;
     out->checked = out->differences = out->repaired = out->spoiled = 0;
+    /* Whoever follows must not have a history of its own. */
+    if (out->repair && atomic_load(&local->role) != TIDINGS_WRITER)
+        return TIDINGS_STANDBY;
 
     pthread_mutex_lock(&local->writer.turn);
     /* This may take long, and the writer cannot do it meanwhile. */
