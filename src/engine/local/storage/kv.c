@@ -494,7 +494,8 @@ static enum tidings_err make_record(struct kv_txn *txn, struct redo_record *reco
 static enum tidings_err append_records(struct redo *redo, const struct redo_record *records,
                                        size_t n)
 {
-    enum tidings_err err = TIDINGS_OK;
+    /* Of a log that has failed nobody knows whether it has them. */
+    enum tidings_err err = redo_failed(redo) ? TIDINGS_IO : TIDINGS_OK;
     for (size_t i = 0; i < n && !err; i++)
         if (records[i].number > redo_newest(redo))
             err = redo_append(redo, &records[i]);

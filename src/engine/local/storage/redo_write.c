@@ -223,9 +223,9 @@ static enum tidings_err take_back(struct redo *redo, enum tidings_err err)
 
 enum tidings_err redo_append(struct redo *redo, const struct redo_record *given)
 {
-    assert(given->number == redo->number + 1);
     if (redo_failed(redo))
         return TIDINGS_IO;
+    assert(given->number == redo->number + 1);
     size_t n = record_bytes(given->changes.n);
     enum tidings_err err = make_room(redo, n);
     if (err)
