@@ -26,8 +26,9 @@ struct route {
     const char *pattern; /* "/v1/posts/{post_id}/open" */
     const char *name;    /* of the operation, in the OpenAPI document and in metrics */
     enum access access;
-    enum scope_area area; /* what a token's scope must have, by the verb; not of public ones */
-    int status;           /* of success */
+    enum scope_area
+        area;   /* what a token's scope must have, by the verb; SCOPE_AREA_COUNT: nothing */
+    int status; /* of success */
 
     /* Either: fills in ex->op from the arguments, false if they are wrong (exchange_invalid) ... */
     bool (*prepare)(struct exchange *ex);

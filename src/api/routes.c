@@ -249,9 +249,7 @@ void api_print_routes(FILE *to)
             "\"access\": \"%s\", \"scope\": \"%s\", \"status\": %d, \"parameters\": \"%s\"}%s\n",
             verb_names[routes[i].verb], routes[i].pattern, routes[i].name,
             accesses[routes[i].access],
-            routes[i].access == ACCESS_PUBLIC
-                ? ""
-                : scope_name(routes[i].area, route_way(&routes[i]), scope),
+            routes[i].area == NONE ? "" : scope_name(routes[i].area, route_way(&routes[i]), scope),
             routes[i].status, routes[i].parameters ? routes[i].parameters : "",
             i + 1 < n_routes ? "," : "");
     fputs("]\n", to);

@@ -9,7 +9,8 @@
 static struct decider {
     struct kv_decider kv;
     enum tidings_err answer;
-    const char *copy_to; /* the directory, as it is while the record is being decided about; NULL: no copy */
+    const char *
+        copy_to; /* the directory, as it is while the record is being decided about; NULL: no copy */
     unsigned asked;
     uint64_t sure; /* of the last record */
 } decider;
@@ -64,7 +65,8 @@ static void what_is_refused_is_in_no_log(void **state)
     assert_int_equal(badge(BOB), 1);
     decider.answer = TIDINGS_OK;
     assert_int_equal(try_publish("another"), TIDINGS_OK);
-    assert_int_equal(try_publish("last"), TIDINGS_OK); /* it follows that one, and nothing that was refused */
+    assert_int_equal(try_publish("last"),
+                     TIDINGS_OK); /* it follows that one, and nothing that was refused */
     assert_int_equal(badge(BOB), 3);
     options.remake = true; /* of the log alone */
     reopen_engine();
