@@ -76,7 +76,9 @@ test("a hostile corpus in every text field stays text on every page", async () =
     const all = parts.join("\n");
     await server.follow(reader, author);
     await server.name(author, corpus[2]);
-    await server.name(reader, corpus[1], "https://evil.example/a.png?\"><script>");
+    // What could end an attribute is refused; this is what is not.
+    await assert.rejects(server.name(reader, corpus[1], "https://evil.example/a.png?\"><script>"), /avatar/);
+    await server.name(reader, corpus[1], "https://evil.example/a.png?'onerror=alert(1)//");
     const posts = [];
     for (const text of corpus) posts.push((await server.publish(author, text, all)).id);
     const gone = await server.publish(author, corpus[0], all, "activity");
