@@ -204,11 +204,9 @@ static void follow(struct follower *follower, struct wire *wire, struct buf *mes
 static void connect_and_follow(struct follower *follower, struct buf *message)
 {
     struct wire *wire = NULL;
-    const char *why, *address = follower->address;
-    static const char scheme[] = "tidings://";
-    if (!strncmp(address, scheme, sizeof scheme - 1))
-        address += sizeof scheme - 1;
-    if (wire_connect(follower->context, address, PEER_TIMEOUT_MS, &wire, &why)) {
+    const char *why;
+    if (wire_connect(follower->context, peer_host(follower->address), PEER_TIMEOUT_MS, &wire,
+                     &why)) {
         say_trouble(follower, why, false);
         return;
     }

@@ -58,7 +58,7 @@ void peer_read_text(struct decoder *r, char *to, size_t n)
     to[used] = '\0';
 }
 
-static const char *without_scheme(const char *address)
+const char *peer_host(const char *address)
 {
     static const char scheme[] = "tidings://";
     return strncmp(address, scheme, sizeof scheme - 1) ? address : address + sizeof scheme - 1;
@@ -72,7 +72,7 @@ enum tidings_err peer_ask(struct wire_context *context, const char *address,
     char text[COMPLAINT_BYTES];
     *again = false;
     enum wire_result result =
-        wire_connect(context, without_scheme(address), PEER_TIMEOUT_MS, wire, &why);
+        wire_connect(context, peer_host(address), PEER_TIMEOUT_MS, wire, &why);
     if (result)
         return store_fail(result == WIRE_REFUSED ? TIDINGS_INVALID : TIDINGS_UNREACHABLE, message,
                           why, false);

@@ -67,6 +67,9 @@ bool peer_read_end(struct bytes message, struct peer_end *end);
 enum wire_result peer_send_text(struct wire *wire, enum peer_message type, const char *text);
 enum wire_result peer_refuse(struct wire *wire, bool try_again, const char *why);
 
+/* HOST:PORT of tidings://HOST:PORT, or of itself. */
+const char *peer_host(const char *address);
+
 /* A block as a text with a NUL, cut to what fits. */
 void peer_read_text(struct decoder *r, char *to, size_t n);
 
