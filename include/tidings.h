@@ -173,8 +173,10 @@ struct tidings_options {
     /*
      * local: where other servers may follow this one's log: HOST:PORT, port 0 for any; NULL: nobody may. They need the key,
      * 64 hexadecimal digits in a file: `peer.key` in the directory, made if missing, unless another is named.
+     * With `mysql` servers of one log always listen for each other, by default at the address by which they reach MySQL and any
+     * port, with a key that they share there. peer_address: where others reach it, if not where it listens.
      */
-    const char *peer_listen, *peer_key_file;
+    const char *peer_listen, *peer_key_file, *peer_address;
     /*
      * local: the directory is a replica of the one at tidings://HOST:PORT, whose log it follows; filled from there if it is
      * empty. It answers what is asked, and changes nothing (STANDBY) until it is promoted. It needs the other one's key.

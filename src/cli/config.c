@@ -29,7 +29,10 @@ static const struct cli_option options[] = {
     {"mysql", OPTION_TEXT, "URL", AT(where.mysql), .help = MYSQL_HELP},
     TEXT(follow, "URL", NULL,
          "tidings://HOST:PORT of a server whose log the data directory is to follow: a standby")
-    TEXT(peer_listen, "HOST:PORT", NULL, "where other servers may follow this one")
+    TEXT(peer_listen, "HOST:PORT", NULL, "where other servers may follow this one; in a cluster, by default, the address "
+         "by which it reaches MySQL, and any port")
+    TEXT(peer_address, "HOST:PORT", NULL,
+         "where the other servers of a cluster reach it, if not at peer_listen")
     TEXT(peer_key_file, "FILE", NULL,
          "the key of servers that follow each other, instead of peer.key in the data directory")
     {"take_back", OPTION_FLAG, NULL, AT(take_back),

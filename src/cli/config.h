@@ -34,7 +34,7 @@ struct config {
     struct where where;
     const char *redis, *redis_user, *redis_tls, *redis_ca, *freshness;
     const char *listen;
-    const char *follow, *peer_listen, *peer_key_file;
+    const char *follow, *peer_listen, *peer_key_file, *peer_address;
     bool take_back;
     const char *jwt_keys_file, *jwt_issuer, *jwt_audience, *jwks_url, *jwks_ca_file;
     const char *durability;

@@ -277,6 +277,7 @@ static int open_engine(struct server *server)
     options.follow = server->config.follow;
     options.peer_listen = server->config.peer_listen;
     options.peer_key_file = server->config.peer_key_file;
+    options.peer_address = server->config.peer_address;
     options.take_back = server->config.take_back;
     options.settings = server->config.engine;
     options.progress = progress_in_bytes();

@@ -10,6 +10,7 @@
  */
 #include "sql/sql.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
 #include <errmsg.h>
 #include <mysql.h>
@@ -483,4 +484,27 @@ void sql_put_text(struct buf *text, struct bytes bytes)
 {
     buf_literal(text, "_utf8mb4 ");
     sql_put_bytes(text, bytes);
+}
+
+void sql_local_host(const struct sql *sql, char host[SQL_HOST_BYTES])
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+        struct sockaddr_storage room;
+    } own = {.any.sa_family = AF_UNSPEC};
+    socklen_t n = sizeof own;
+    char text[INET6_ADDRSTRLEN] = "";
+    if (getsockname(mysql_get_socket(sql->mysql), &own.any, &n))
+        own.any.sa_family = AF_UNSPEC;
+    bool is_v6 = own.any.sa_family == AF_INET6 && !IN6_IS_ADDR_LINKLOCAL(&own.v6.sin6_addr);
+    if (own.any.sa_family == AF_INET)
+        inet_ntop(AF_INET, &own.v4.sin_addr, text, sizeof text);
+    else if (is_v6 && IN6_IS_ADDR_V4MAPPED(&own.v6.sin6_addr))
+        inet_ntop(AF_INET, own.v6.sin6_addr.s6_addr + 12, text, sizeof text);
+    else if (is_v6)
+        inet_ntop(AF_INET6, &own.v6.sin6_addr, text, sizeof text);
+    bool bracket = strchr(text, ':') != NULL;
+    snprintf(host, SQL_HOST_BYTES, bracket ? "[%s]" : "%s", *text ? text : "127.0.0.1");
 }

@@ -79,4 +79,9 @@ void sql_put_bytes(struct buf *text, struct bytes bytes);
 /* The same as characters of utf8mb4. */
 void sql_put_text(struct buf *text, struct bytes bytes);
 
+/* Writes the address by which this machine is connected to the server, "10.0.0.1" or "[::1]"; "127.0.0.1" over a socket in
+ * the file system. */
+enum { SQL_HOST_BYTES = 64 };
+void sql_local_host(const struct sql *sql, char host[SQL_HOST_BYTES]);
+
 #endif

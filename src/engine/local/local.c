@@ -206,7 +206,7 @@ static enum tidings_err open_key(struct local *local, const struct tidings_optio
                                  const char **message)
 {
     uint8_t key[WIRE_KEY_BYTES];
-    if (!options->peer_listen && !options->follow)
+    if (options->mysql || (!options->peer_listen && !options->follow))
         return TIDINGS_OK;
     enum tidings_err err =
         peer_key_read(options->dir, options->peer_key_file, !options->follow, key, message);
@@ -265,8 +265,9 @@ static enum tidings_err start(struct local *local, const struct tidings_options 
     };
     local->heads = heads_new();
     local->recent = recent_new(local->settings.recent_mb << 20);
-    local->tail = options->peer_listen ? tail_new(TAIL_BYTES) : NULL;
-    if (!local->heads || !local->recent || (options->peer_listen && !local->tail))
+    bool is_followed = options->peer_listen || options->mysql;
+    local->tail = is_followed ? tail_new(TAIL_BYTES) : NULL;
+    if (!local->heads || !local->recent || (is_followed && !local->tail))
         return TIDINGS_NO_MEMORY;
     enum tidings_err err = open_key(local, options, message);
     if (!err && options->mysql)
@@ -300,14 +301,14 @@ static enum tidings_err start_replica(struct local *local, const struct tidings_
 {
     struct follower *follower = &local->follower;
     enum tidings_err err = TIDINGS_OK;
-    if (options->peer_listen)
+    if (options->peer_listen && !options->mysql)
         err = peers_start(local, options->peer_listen, local->wire_context, message);
-    if (!err && options->peer_listen)
+    if (!err && local->peers)
         peers_address(local, options->peer_listen, follower->own_address);
     if (!err && options->follow)
         err = follower_start(local, options->follow, local->wire_context);
     if (!err && options->mysql)
-        err = replica_start(local);
+        err = replica_start(local, options, message);
     return err;
 }
 

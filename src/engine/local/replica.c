@@ -3,6 +3,7 @@
  * A replica's life, and its thread, which follows the log, keeps the lease, and takes over. Another thread appends
  * (replica_append.c).
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
@@ -129,6 +130,39 @@ static enum tidings_err replica_refuse(struct replica *replica, enum log_outcome
                       log_mysql_message(replica->asking), false);
 }
 
+enum { PURPOSE_BYTES = 16 };
+
+/* A key for one purpose, out of the secret that the servers share. */
+static bool replica_key_derive(const char *purpose, const uint8_t secret[LOG_SECRET_BYTES],
+                               uint8_t key[TIDINGS_SECRET_BYTES])
+{
+    uint8_t bytes[PURPOSE_BYTES + LOG_SECRET_BYTES] = {0};
+    size_t n = strlen(purpose) + 1;
+    assert(n <= PURPOSE_BYTES);
+    memcpy(bytes, purpose, n);
+    memcpy(bytes + n, secret, LOG_SECRET_BYTES);
+    bool ok = digest_sha256((struct bytes){bytes, n + LOG_SECRET_BYTES}, key);
+    explicit_bzero(bytes, sizeof bytes);
+    return ok;
+}
+
+static enum tidings_err replica_secret_read(struct replica *replica, const char **message)
+{
+    uint8_t secret[LOG_SECRET_BYTES], peer_key[WIRE_KEY_BYTES];
+    if (replica->local->wire_context)
+        return TIDINGS_OK;
+    enum log_outcome outcome = log_mysql_secret(replica->asking, secret);
+    if (outcome != LOG_DONE)
+        return replica_refuse(replica, outcome, message);
+    bool ok = replica_key_derive("tidings seal 1", secret, replica->seal_secret) &&
+              replica_key_derive("tidings peer 1", secret, peer_key);
+    if (ok)
+        replica->local->wire_context = wire_context_new(peer_key);
+    explicit_bzero(secret, sizeof secret);
+    explicit_bzero(peer_key, sizeof peer_key);
+    return replica->local->wire_context ? TIDINGS_OK : TIDINGS_NO_MEMORY;
+}
+
 /* An empty directory becomes one of the community whose log there is. */
 static enum tidings_err replica_adopt_community(struct replica *replica, const char *dir,
                                                 const char **message)
@@ -167,8 +201,10 @@ enum tidings_err replica_open(struct local *local, const struct tidings_options 
     enum log_outcome outcome = log_mysql_check(replica->asking, NULL);
     if (outcome == LOG_EMPTY)
         return TIDINGS_OK;
-    return outcome == LOG_DONE ? replica_adopt_community(replica, options->dir, message)
-                               : replica_refuse(replica, outcome, message);
+    if (outcome != LOG_DONE)
+        return replica_refuse(replica, outcome, message);
+    enum tidings_err err = replica_secret_read(replica, message);
+    return err ? err : replica_adopt_community(replica, options->dir, message);
 }
 
 /* Not the secret itself, which opens connections between servers. */
@@ -176,19 +212,6 @@ enum tidings_err replica_secret(struct local *local, uint8_t secret[TIDINGS_SECR
 {
     memcpy(secret, local->replica->seal_secret, TIDINGS_SECRET_BYTES);
     return TIDINGS_OK;
-}
-
-static enum tidings_err replica_secret_read(struct replica *replica, const char **message)
-{
-    static const char purpose[] = "tidings seal 1";
-    uint8_t bytes[sizeof purpose + LOG_SECRET_BYTES];
-    memcpy(bytes, purpose, sizeof purpose);
-    enum log_outcome outcome = log_mysql_secret(replica->asking, bytes + sizeof purpose);
-    if (outcome != LOG_DONE)
-        return replica_refuse(replica, outcome, message);
-    bool ok = digest_sha256((struct bytes){bytes, sizeof bytes}, replica->seal_secret);
-    explicit_bzero(bytes, sizeof bytes);
-    return ok ? TIDINGS_OK : TIDINGS_NO_MEMORY;
 }
 
 /* The directory's own history begins the log, if there is none. */
@@ -205,10 +228,37 @@ enum tidings_err replica_begin(struct local *local, const char **message)
                                : replica_refuse(replica, outcome, message);
 }
 
-enum tidings_err replica_start(struct local *local)
+/* Listens for the other servers. */
+static enum tidings_err replica_listen(struct replica *replica,
+                                       const struct tidings_options *options, const char **message)
+{
+    struct local *local = replica->local;
+    char host[LOG_HOST_BYTES], listen[PEER_ADDRESS_BYTES];
+    enum log_outcome outcome = log_mysql_local_host(replica->asking, host);
+    if (outcome != LOG_DONE)
+        return replica_refuse(replica, outcome, message);
+    if (options->peer_listen)
+        snprintf(listen, sizeof listen, "%s", options->peer_listen);
+    else
+        snprintf(listen, sizeof listen, "%s:0", host);
+    enum tidings_err err = peers_start(local, listen, local->wire_context, message);
+    if (err)
+        return err;
+    if (options->peer_address)
+        snprintf(replica->address, sizeof replica->address, "%s", options->peer_address);
+    else
+        peers_address(local, listen, replica->address);
+    return TIDINGS_OK;
+}
+
+enum tidings_err replica_start(struct local *local, const struct tidings_options *options,
+                               const char **message)
 {
     struct replica *replica = local->replica;
     struct follower *follower = &local->follower;
+    enum tidings_err err = replica_listen(replica, options, message);
+    if (err)
+        return err;
     follower->records = calloc(TAIL_READ_RECORDS, sizeof *follower->records);
     follower->chainer = chainer_new();
     if (!follower->records || !follower->chainer)

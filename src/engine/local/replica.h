@@ -20,7 +20,8 @@ enum tidings_err replica_open(struct local *local, const struct tidings_options 
 enum tidings_err replica_begin(struct local *local, const char **message);
 
 /* The directory is open: begins to follow, and takes over when nobody writes. */
-enum tidings_err replica_start(struct local *local);
+enum tidings_err replica_start(struct local *local, const struct tidings_options *options,
+                               const char **message);
 
 /* Hands over, if it writes: another may take over at once. Before the writer ends. */
 void replica_stop(struct local *local);

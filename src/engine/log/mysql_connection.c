@@ -190,3 +190,12 @@ bool log_take_address(const struct log_mysql *log, unsigned field, char *to)
     to[from.n] = '\0';
     return true;
 }
+
+enum log_outcome log_mysql_local_host(struct log_mysql *log, char host[LOG_HOST_BYTES])
+{
+    _Static_assert((int)LOG_HOST_BYTES == (int)SQL_HOST_BYTES, "the same text");
+    if (!log_connect(log))
+        return LOG_UNREACHABLE;
+    sql_local_host(log->sql, host);
+    return LOG_DONE;
+}

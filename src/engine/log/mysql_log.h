@@ -72,6 +72,10 @@ struct log_beginning {
  * it began. LOG_REFUSED: that of another cluster is, or a part of one. */
 enum log_outcome log_mysql_begin(struct log_mysql *log, const struct log_beginning *beginning);
 
+/* Writes the address by which this machine reaches MySQL: other servers of the cluster reach it there, most likely. */
+enum { LOG_HOST_BYTES = 64 };
+enum log_outcome log_mysql_local_host(struct log_mysql *log, char host[LOG_HOST_BYTES]);
+
 /* What all servers of the cluster share: its id, and the secret by which they know each other. */
 enum log_outcome log_mysql_cluster(struct log_mysql *log, uint8_t cluster[LOG_CLUSTER_BYTES]);
 enum log_outcome log_mysql_secret(struct log_mysql *log, uint8_t secret[LOG_SECRET_BYTES]);
