@@ -433,16 +433,15 @@ struct tidings_answer;
 
 /*
  * For an operation that must happen once though it be asked for again: a key of the acting user's,
- * and a fingerprint of what is asked. The first time that the operation succeeds, `render` turns
- * its answer into bytes, inside the same step as the change and maybe on another thread; they are
- * copied. Within once_hours the same key changes nothing again and gives those bytes, in
- * answer.stored; with another fingerprint it is KEY_REUSED. What fails is not remembered. A key of bytes 255 alone is
- * the engine's own.
+ * and a fingerprint of what is asked; its kind counts, too. The first time that the operation succeeds, its answer is kept, inside the same step as
+ * the change. Within once_hours the same key changes nothing again and gives that answer, on any server: tidings_finish calls
+ * `render`, which turns it into bytes, and answer.stored is a copy of them. With another fingerprint it is KEY_REUSED. What
+ * fails is not remembered. A key of bytes 255 alone is the engine's own.
  */
 struct tidings_once {
     uint8_t key[16];
     uint8_t fingerprint[16];
-    /* False if memory is short: then nothing happens at all. */
+    /* False if memory is short: then the answer is UNCERTAIN. */
     bool (*render)(const struct tidings_once *once, const struct tidings_answer *answer,
                    struct tidings_text *bytes);
     void *ctx;

@@ -224,6 +224,7 @@ static void add_once(struct model *model, const struct tidings_op *op, int64_t t
     model->onces = model_room(model->onces, model->n_onces + 1, sizeof *model->onces);
     once = &model->onces[model->n_onces++];
     once->user_id = op->user_id;
+    once->kind = op->kind;
     once->at = t;
     once->stored = model_render(op, answer);
     memcpy(once->key, op->once->key, sizeof once->key);
@@ -245,7 +246,8 @@ static bool write_once(struct model *model, const struct model_call *call,
             add_once(model, op, call->t, answer);
         return wrote || answer->err == TIDINGS_OK;
     }
-    if (memcmp(once->fingerprint, op->once->fingerprint, sizeof once->fingerprint) != 0)
+    if (once->kind != op->kind ||
+        memcmp(once->fingerprint, op->once->fingerprint, sizeof once->fingerprint) != 0)
         answer->err = TIDINGS_KEY_REUSED;
     else
         answer->stored = once->stored;

@@ -212,6 +212,7 @@ struct model_spent {
 
 /* An operation that asked to be made once, and what it was answered. */
 struct model_once {
+    enum tidings_op_kind kind;
     uint64_t user_id;
     uint8_t key[16];
     uint8_t fingerprint[16];
