@@ -1111,6 +1111,7 @@ struct tidings_call {
     struct tidings_call *next; /* private from here on */
     enum tidings_err err;      /* outcome of the change */
     int64_t until_ms;          /* it is given up then, by the monotonic clock */
+    uint64_t origin, number;   /* of a change that another server has handed over; 0: none has */
 };
 
 /*

@@ -4,7 +4,9 @@
 #ifndef BASE_WAIT_H
 #define BASE_WAIT_H
 
+#include <poll.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -48,6 +50,13 @@ static inline struct timespec wait_until_ms(unsigned ms)
         until.tv_sec++;
     }
     return until;
+}
+
+/* Until the descriptor can be read. False: not in time. */
+static inline bool wait_readable(int fd, int ms)
+{
+    struct pollfd wanted = {.fd = fd, .events = POLLIN};
+    return poll(&wanted, 1, ms) > 0;
 }
 
 #endif

@@ -275,6 +275,8 @@ void tidings_submit(struct tidings *tidings, struct tidings_call *call)
 {
     bool ready = answer_clear(call->answer) != NULL;
     call->next = NULL;
+    call->until_ms = 0;
+    call->origin = call->number = 0;
     call->answer->field = check_call(tidings, call->op);
     call->err = call->answer->field ? TIDINGS_INVALID : TIDINGS_OK;
     if (!call->err && !ready)

@@ -30,7 +30,7 @@ static bool check(void *ctx, const struct redo_record *record)
         abort();
     seen->last = record->number;
     while (change_decode(&r, &change)) {
-        bool told = change.table == CHANGE_TOLD;
+        bool told = !change_is_row(change.table);
         if (!told && change.table >= TABLE_COUNT)
             abort();
         if (change.key.n > (told ? 0 : table_key_max((enum table)change.table)))

@@ -30,6 +30,10 @@ struct applying {
     struct clock_row clock;
     uint64_t era;
     struct newest newest;
+    struct {
+        struct bytes *at;
+        size_t n, room;
+    } marks; /* of changes that were handed over */
 };
 
 /* ---- Heads ---------------------------------------------------------------------------------- */
@@ -187,6 +191,23 @@ static void apply_memory(struct applying *applying, const struct change *change)
 
 /* ---- Records -------------------------------------------------------------------------------- */
 
+static void note_mark(struct applying *applying, struct bytes mark)
+{
+    if (!applying->local->forward)
+        return;
+    if (applying->marks.n == applying->marks.room) {
+        size_t room = applying->marks.room ? applying->marks.room * 2 : 64;
+        struct bytes *more = realloc(applying->marks.at, room * sizeof *more);
+        if (!more) {
+            kv_fail(applying->view.txn, TIDINGS_NO_MEMORY);
+            return;
+        }
+        applying->marks.at = more;
+        applying->marks.room = room;
+    }
+    applying->marks.at[applying->marks.n++] = mark;
+}
+
 static void apply_record(struct applying *applying, const struct redo_record *record)
 {
     struct decoder r = decoder_of(record->changes.p, record->changes.n);
@@ -196,6 +217,8 @@ static void apply_record(struct applying *applying, const struct redo_record *re
     while (change_decode(&r, &change)) {
         change_apply(applying->view.txn, &change);
         apply_memory(applying, &change);
+        if (change.table == CHANGE_ANSWER)
+            note_mark(applying, change.value);
         if (news && told_event(&change, &event))
             news_add(news, &event);
     }
@@ -269,7 +292,23 @@ static void show(struct applying *applying)
     writer_tell(local, &local->writer.news);
 }
 
-static enum tidings_err apply(struct local *local, const struct redo_record *records, size_t n)
+/* Before others hear how far this replica is: whoever waits for that takes what is not answered for not made. */
+static struct tidings_call *take_answered(struct applying *applying)
+{
+    struct tidings_call *calls = NULL, **end = &calls;
+    for (size_t i = 0; i < applying->marks.n; i++) {
+        struct tidings_call *call = forward_answered(applying->local, applying->marks.at[i]);
+        if (!call)
+            continue;
+        call->next = NULL;
+        *end = call;
+        end = &call->next;
+    }
+    return calls;
+}
+
+static enum tidings_err apply(struct local *local, const struct redo_record *records, size_t n,
+                              struct tidings_call **answered)
 {
     struct applying applying;
     struct kv_txn txn;
@@ -286,11 +325,14 @@ static enum tidings_err apply(struct local *local, const struct redo_record *rec
     free(applying.remade.at);
     err = kv_commit_records(&txn, records, n);
     if (err) {
+        free(applying.marks.at);
         heads_abort(local->heads);
         recent_forget(local->recent);
         return err;
     }
     show(&applying);
+    *answered = take_answered(&applying);
+    free(applying.marks.at);
     for (size_t i = 0; local->tail && i < n; i++)
         tail_put(local->tail, &records[i]);
     local_end_note(local);
@@ -299,15 +341,26 @@ static enum tidings_err apply(struct local *local, const struct redo_record *rec
 
 enum tidings_err apply_records(struct local *local, const struct redo_record *records, size_t n)
 {
+    struct tidings_call *answered = NULL;
     pthread_mutex_lock(&local->writer.turn);
-    enum tidings_err err = check_chains(local, records, n);
-    if (!err) {
+    for (; n && records->number <= kv_applied(local->kv); n--)
+        records++;
+    bool follows = atomic_load(&local->role) == TIDINGS_FOLLOWER;
+    enum tidings_err err = follows ? check_chains(local, records, n) : TIDINGS_STANDBY;
+    if (!err && n) {
         do
-            err = apply(local, records, n);
+            err = apply(local, records, n, &answered);
         while (err == TIDINGS_NO_SPACE && kv_can_grow(local->kv));
     }
+    if (!err && n && local->replica)
+        replica_applied(local, records, n);
     if (!err)
         redo_sync(local->store->redo, false);
     pthread_mutex_unlock(&local->writer.turn);
+    while (answered) {
+        struct tidings_call *call = answered;
+        answered = call->next;
+        call->done(call);
+    }
     return err;
 }

@@ -163,24 +163,23 @@ static bool take_message(struct follower *follower, struct wire *wire, struct bu
 
 /* ---- A connection --------------------------------------------------------------------------------- */
 
-static bool send_follow(struct follower *follower, struct wire *wire)
+bool peer_send_follow(struct wire *wire, struct local *local, const char *own_address)
 {
-    struct local *local = follower->local;
-    struct chain chain = kv_chain(local->kv);
+    struct peer_end end = local_end(local);
     uint8_t position[8], length[VARINT_MAX];
-    size_t n = strlen(follower->own_address);
-    put_u64(position, kv_applied(local->kv));
+    size_t n = strlen(own_address);
+    put_u64(position, end.position);
     struct bytes parts[] = {{local->store->id, REDO_ID_BYTES},
                             {position, sizeof position},
-                            {chain.bytes, CHAIN_BYTES},
+                            {end.chain.bytes, CHAIN_BYTES},
                             {length, put_varint(length, n)},
-                            {(const uint8_t *)follower->own_address, n}};
+                            {(const uint8_t *)own_address, n}};
     return !wire_send(wire, PEER_FOLLOW, parts, 5);
 }
 
 static void follow(struct follower *follower, struct wire *wire, struct buf *message)
 {
-    bool asked = false, go_on = send_follow(follower, wire);
+    bool asked = false, go_on = peer_send_follow(wire, follower->local, follower->own_address);
     set_connected(follower, go_on);
     while (go_on && !atomic_load(&follower->stopping)) {
         if (atomic_load(&follower->promoting) && !asked) {
@@ -227,11 +226,8 @@ static void *follower_main(void *arg)
 {
     struct follower *follower = arg;
     struct buf message;
-    sigset_t set;
     thread_name("follower");
-    sigemptyset(&set);
-    sigaddset(&set, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    thread_block_sigpipe();
     buf_init(&message, WIRE_MESSAGE_MAX);
     while (!is_over(follower)) {
         connect_and_follow(follower, &message);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/wait.h"
 #include "engine/local/memory/recent.h"
 #include "engine/ops/ops.h"
 
@@ -13,11 +14,9 @@
 /* ---- Operations ----------------------------------------------------------------------------- */
 
 /* Opening what is read already changes nothing, and reading is most of what happens. */
-static bool needs_no_writer(struct local *local, const struct tidings_op *op)
+static bool opens_what_is_read(struct local *local, const struct tidings_op *op)
 {
     struct snapshot *snapshot;
-    if (!op_writes(op->kind))
-        return true;
     if (op->kind != TIDINGS_OP_OPEN || op->once || snapshot_take(local, op, &snapshot))
         return false;
     struct view *view = &snapshot->view.view;
@@ -26,13 +25,24 @@ static bool needs_no_writer(struct local *local, const struct tidings_op *op)
     return nothing;
 }
 
+void local_submit_change(struct local *local, struct tidings_call *call, bool is_current)
+{
+    if (is_current && opens_what_is_read(local, call->op))
+        call->done(call);
+    else if (local->replica && atomic_load(&local->role) != TIDINGS_WRITER)
+        forward_submit(local, call);
+    else
+        writer_submit(local, call);
+}
+
 static void local_submit(struct engine *engine, struct tidings_call *call)
 {
     struct local *local = (struct local *)engine;
-    if (!needs_no_writer(local, call->op))
-        writer_submit(local, call);
-    else if (local->replica && (local->exact || call->op->exact))
+    bool writes = op_writes(call->op->kind), opens = call->op->kind == TIDINGS_OP_OPEN;
+    if (local->replica && (opens || (!writes && (local->exact || call->op->exact))))
         replica_submit_read(local, call);
+    else if (writes)
+        local_submit_change(local, call, true);
     else
         call->done(call);
 }
@@ -140,10 +150,12 @@ static enum tidings_err local_backup(struct engine *engine, struct tidings_backu
 static void release(struct local *local)
 {
     replica_release(local);
+    forward_release(local);
     follower_release(local);
     tail_free(local->tail);
     wire_context_free(local->wire_context);
     pthread_mutex_destroy(&local->promotion);
+    pthread_cond_destroy(&local->end_changed);
     pthread_mutex_destroy(&local->end_mutex);
     snapshots_release(&local->snapshots);
     recent_free(local->recent);
@@ -158,6 +170,7 @@ static void release(struct local *local)
 static void local_close(struct engine *engine)
 {
     struct local *local = (struct local *)engine;
+    forward_stop(local);
     peers_stop(local);
     follower_stop(local);
     replica_stop(local);
@@ -329,6 +342,7 @@ enum tidings_err engine_local_open(const struct tidings_options *options, struct
     snapshots_init(&local->snapshots);
     pthread_mutex_init(&local->promotion, NULL);
     pthread_mutex_init(&local->end_mutex, NULL);
+    wait_init(&local->end_changed);
     follower_init(local);
     local->exact = options->exact;
     if (options->follow || options->mysql)

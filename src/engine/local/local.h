@@ -15,6 +15,7 @@
  *     tail.c      the newest records in memory             peers.c     those who follow this directory
  *     follower.c  following another server's log           apply.c     records of that log onto this directory
  *     join.c      a directory filled with another's        promote.c   a follower takes over
+ *     replica*.c  a log that is decided in MySQL           forward*.c  changes that are handed to the writer
  *     shadow.c    a copy that follows the log of a directory which another process uses
  *     local.c     opening, closing, and the engine's table
  */
@@ -24,6 +25,7 @@
 #include <pthread.h>
 
 #include "engine/engine.h"
+#include "engine/local/forward.h"
 #include "engine/local/peers.h"
 #include "engine/local/replica.h"
 #include "engine/local/rows/rows.h"
@@ -63,6 +65,7 @@ struct writer {
     pthread_mutex_t turn; /* held while writing: the writer's batches, and verify */
     struct arena scratch;
     struct news news;           /* of the batch under way */
+    struct buf mark;            /* what the log says of a change that was handed over */
     struct tidings_stats stats; /* guarded by the queue's mutex */
 };
 
@@ -111,6 +114,7 @@ struct local {
     _Atomic enum tidings_replica_role role;
     _Atomic uint64_t era;
     pthread_mutex_t end_mutex; /* guards the next one */
+    pthread_cond_t end_changed;
     struct peer_end end;       /* the last batch that was shown, and told */
     pthread_mutex_t promotion; /* one at a time */
     struct wire_context *wire_context;
@@ -118,6 +122,7 @@ struct local {
     struct peers *peers;
     struct follower follower;
     struct replica *replica; /* NULL: the own log decides */
+    struct forward *forward; /* with a replica */
     bool exact;              /* reads are, whatever they say */
 };
 
@@ -140,6 +145,9 @@ bool limits_change(struct local *local, const struct tidings_settings *settings)
 void limits_release(struct local *local);
 
 /* ---- local.c -------------------------------------------------------------------------------- */
+
+/* Hands a change to whoever makes it; is_current: this replica shows all that was acknowledged before the call. */
+void local_submit_change(struct local *local, struct tidings_call *call, bool is_current);
 
 /* Parts of the engine's table that serve a shadow, too. */
 enum tidings_err local_finish(struct engine *engine, struct tidings_call *call);
@@ -172,6 +180,9 @@ enum tidings_err writer_start(struct local *local);
 
 /* Queues a change, or refuses it as BUSY. */
 void writer_submit(struct local *local, struct tidings_call *call);
+
+/* Completes a batch whose outcome was not known: STANDBY, it was not made. */
+void writer_complete(struct local *local, struct tidings_call *batch, enum tidings_err err);
 
 /* What the writer has done so far. */
 void writer_stats(struct local *local, struct tidings_stats *stats);
@@ -253,8 +264,8 @@ enum tidings_err promote_in_turn(struct local *local, bool new_era);
 
 /* ---- apply.c -------------------------------------------------------------------------------- */
 
-/* Applies records that were decided elsewhere, the next ones. CORRUPT: they do not follow what is here, or this directory
- * is damaged. On failure nothing has happened. */
+/* Applies records that were decided elsewhere, passing over those that are here. CORRUPT: they do not follow what is here, or
+ * this directory is damaged. STANDBY: this server is the writer. On failure nothing has happened. */
 enum tidings_err apply_records(struct local *local, const struct redo_record *records, size_t n);
 
 /* ---- verify/rebuild.c ----------------------------------------------------------------------- */

@@ -20,7 +20,7 @@
 #include "base/wait.h"
 #include "engine/local/local.h"
 
-enum { HANDSHAKE_MS = 5000, QUESTION_BYTES = 4096 };
+enum { HANDSHAKE_MS = 5000, CLAIM_MS = 5000, QUESTION_BYTES = 4096 };
 
 struct peer {
     struct peers *peers;
@@ -30,6 +30,7 @@ struct peer {
     int fd; /* accepted, until there is a wire */
     struct wire *wire;
     bool follows;
+    uint64_t origin; /* of changes that it hands over; 0: none */
     char address[PEER_ADDRESS_BYTES];
     uint64_t seen; /* up to there it has applied */
 };
@@ -41,8 +42,9 @@ struct peers {
     int fd, stop_fd;
     unsigned port;
     _Atomic bool stopping;
-    pthread_mutex_t mutex; /* guards wire, follows, address and seen of each */
-    struct peer at[TAIL_READERS_MAX];
+    pthread_mutex_t mutex; /* guards wire, follows, origin, address and seen of each */
+    pthread_cond_t left;   /* one has ended */
+    struct peer at[PEERS_MAX];
 };
 
 /* ---- Where the log ends ----------------------------------------------------------------------- */
@@ -60,6 +62,7 @@ void local_end_note(struct local *local)
     struct peer_end end = {kv_applied(local->kv), kv_chain(local->kv), atomic_load(&local->era)};
     pthread_mutex_lock(&local->end_mutex);
     local->end = end;
+    pthread_cond_broadcast(&local->end_changed);
     pthread_mutex_unlock(&local->end_mutex);
 }
 
@@ -259,7 +262,8 @@ static void serve_follower(struct peer *peer, struct buf *message)
         peer_refuse(peer->wire, true, "there are too many who follow");
         return;
     }
-    join_note_follower(local->store->dir, address);
+    if (!local->replica) /* replicas of a log in MySQL are registered there */
+        join_note_follower(local->store->dir, address);
     pthread_mutex_lock(&peer->peers->mutex);
     peer->follows = true;
     peer->seen = position;
@@ -352,6 +356,56 @@ static void serve_image(struct peer *peer)
     store_unlock(&held);
 }
 
+/* ---- What serves one of them ------------------------------------------------------------------ */
+
+struct local *peer_local(const struct peer *peer)
+{
+    return peer->peers->local;
+}
+
+struct wire *peer_wire(const struct peer *peer)
+{
+    return peer->wire;
+}
+
+bool peer_is_wanted(struct peer *peer)
+{
+    return !atomic_load(&peer->peers->stopping);
+}
+
+/* Ends the other connections of the same server. Under the mutex. */
+static bool end_others(struct peers *peers, const struct peer *peer)
+{
+    bool found = false;
+    for (size_t i = 0; i < PEERS_MAX; i++) {
+        struct peer *other = &peers->at[i];
+        if (other == peer || other->origin != peer->origin)
+            continue;
+        if (other->wire)
+            wire_shut(other->wire);
+        found = true;
+    }
+    return found;
+}
+
+bool peer_claim_origin(struct peer *peer, uint64_t origin)
+{
+    struct peers *peers = peer->peers;
+    struct timespec until = wait_until_ms(CLAIM_MS);
+    int rc = 0;
+    pthread_mutex_lock(&peers->mutex);
+    peer->origin = origin;
+    bool others = end_others(peers, peer);
+    while (others && !rc) {
+        rc = pthread_cond_timedwait(&peers->left, &peers->mutex, &until);
+        others = end_others(peers, peer);
+    }
+    if (others)
+        peer->origin = 0;
+    pthread_mutex_unlock(&peers->mutex);
+    return !others;
+}
+
 /* ---- One connection --------------------------------------------------------------------------- */
 
 static void serve_promotion(struct peer *peer)
@@ -383,18 +437,13 @@ static void serve_question(struct peer *peer, uint8_t type, struct buf *message)
     case PEER_PROMOTE:
         serve_promotion(peer);
         break;
+    case PEER_FORWARD:
+        forward_serve(peer, message);
+        break;
     default:
         peer_refuse(peer->wire, false, "it does not know that question");
         break;
     }
-}
-
-static void no_sigpipe(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
 static void *peer_main(void *arg)
@@ -405,7 +454,7 @@ static void *peer_main(void *arg)
     struct buf message;
     uint8_t type;
     thread_name("peer");
-    no_sigpipe();
+    thread_block_sigpipe();
     buf_init(&message, QUESTION_BYTES);
     if (!wire_accept(peers->context, peer->fd, HANDSHAKE_MS, &wire)) {
         pthread_mutex_lock(&peers->mutex);
@@ -417,6 +466,8 @@ static void *peer_main(void *arg)
     pthread_mutex_lock(&peers->mutex);
     peer->wire = NULL;
     peer->follows = false;
+    peer->origin = 0;
+    pthread_cond_broadcast(&peers->left);
     pthread_mutex_unlock(&peers->mutex);
     wire_free(wire);
     buf_release(&message);
@@ -430,7 +481,7 @@ static void *peer_main(void *arg)
 static struct peer *free_place(struct peers *peers)
 {
     struct peer *found = NULL;
-    for (size_t i = 0; i < TAIL_READERS_MAX; i++) {
+    for (size_t i = 0; i < PEERS_MAX; i++) {
         struct peer *peer = &peers->at[i];
         if (peer->used && atomic_load(&peer->done)) {
             pthread_join(peer->thread, NULL);
@@ -480,6 +531,7 @@ enum tidings_err peers_start(struct local *local, const char *listen, struct wir
         return TIDINGS_NO_MEMORY;
     *peers = (struct peers){.local = local, .context = context, .stop_fd = eventfd(0, EFD_CLOEXEC)};
     pthread_mutex_init(&peers->mutex, NULL);
+    wait_init(&peers->left);
     peers->fd = wire_listen(listen, &peers->port, &why);
     if (peers->fd >= 0 && peers->stop_fd >= 0 &&
         !pthread_create(&peers->thread, NULL, peers_main, peers)) {
@@ -492,6 +544,7 @@ enum tidings_err peers_start(struct local *local, const char *listen, struct wir
         close(peers->fd);
     if (peers->stop_fd >= 0)
         close(peers->stop_fd);
+    pthread_cond_destroy(&peers->left);
     pthread_mutex_destroy(&peers->mutex);
     free(peers);
     return err;
@@ -509,14 +562,15 @@ void peers_stop(struct local *local)
     pthread_join(peers->thread, NULL);
     close(peers->fd);
     pthread_mutex_lock(&peers->mutex);
-    for (size_t i = 0; i < TAIL_READERS_MAX; i++)
+    for (size_t i = 0; i < PEERS_MAX; i++)
         if (peers->at[i].used && peers->at[i].wire)
             wire_shut(peers->at[i].wire);
     pthread_mutex_unlock(&peers->mutex);
-    for (size_t i = 0; i < TAIL_READERS_MAX; i++)
+    for (size_t i = 0; i < PEERS_MAX; i++)
         if (peers->at[i].used)
             pthread_join(peers->at[i].thread, NULL);
     close(peers->stop_fd);
+    pthread_cond_destroy(&peers->left);
     pthread_mutex_destroy(&peers->mutex);
     local->peers = NULL;
     free(peers);
@@ -536,7 +590,7 @@ void peers_status(struct local *local, struct tidings_replica *status)
         return;
     status->peer_port = peers->port;
     pthread_mutex_lock(&peers->mutex);
-    for (size_t i = 0; i < TAIL_READERS_MAX; i++) {
+    for (size_t i = 0; i < PEERS_MAX; i++) {
         const struct peer *peer = &peers->at[i];
         if (!peer->used || !peer->follows || status->n_followers == TIDINGS_FOLLOWERS_MAX)
             continue;

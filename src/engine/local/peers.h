@@ -37,6 +37,10 @@ enum peer_message {
     PEER_PROMOTE,
     PEER_PROMOTED,
     PEER_REFUSED,
+    PEER_FORWARD, /* forward.h has these four */
+    PEER_WELCOME,
+    PEER_CHANGES,
+    PEER_REFUSALS,
 };
 
 enum {
@@ -45,6 +49,7 @@ enum {
     PEER_SILENCE_MS = 5000, /* after which the other side is taken for gone */
     PEER_PIECE_BYTES = 1 << 20,
     PEER_ADDRESS_BYTES = 256,
+    PEERS_MAX = 192, /* connections at once */
 };
 
 struct local;
@@ -98,7 +103,19 @@ void peers_stop(struct local *local);
 void peers_address(struct local *local, const char *listen, char to[PEER_ADDRESS_BYTES]);
 void peers_status(struct local *local, struct tidings_replica *status);
 
+/* For what serves one of them: the engine, the connection, whether to go on. */
+struct peer;
+struct local *peer_local(const struct peer *peer);
+struct wire *peer_wire(const struct peer *peer);
+bool peer_is_wanted(struct peer *peer);
+
+/* The connection is that of this server. One that it had before is ended; false: that takes too long. */
+bool peer_claim_origin(struct peer *peer, uint64_t origin);
+
 /* ---- Following: follower.c -------------------------------------------------------------------- */
+
+/* Asks for the records after the end of this directory. False: the connection is of no use. */
+bool peer_send_follow(struct wire *wire, struct local *local, const char *own_address);
 
 void follower_init(struct local *local);
 enum tidings_err follower_start(struct local *local, const char *address,

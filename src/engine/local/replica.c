@@ -6,11 +6,13 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "engine/local/replica_internal.h"
 
 enum {
-    POLL_MS = 10,         /* how often a follower asks for records */
+    POLL_MS = 10,         /* how often a follower asks for records, ... */
+    PUSHED_POLL_MS = 100, /* ... if the writer sends them by itself */
     AWAY_MS = 200,        /* and while MySQL is away */
     RENEW_MS = 800,       /* how often the lease is renewed */
     SEEN_MS = 1000,       /* how often the replica says that it is there */
@@ -76,8 +78,9 @@ static void replica_wait(struct replica *replica, unsigned ms)
     struct timespec until = wait_until_ms(ms);
     int rc = 0;
     pthread_mutex_lock(&replica->mutex);
-    while (!replica->reads && !atomic_load(&replica->stopping) && !rc)
+    while (!replica->reads && !replica->hurry && !atomic_load(&replica->stopping) && !rc)
         rc = pthread_cond_timedwait(&replica->changed, &replica->mutex, &until);
+    replica->hurry = false;
     pthread_mutex_unlock(&replica->mutex);
 }
 
@@ -98,6 +101,7 @@ static void *replica_main(void *arg)
     thread_name("replica");
     while (!atomic_load(&replica->stopping)) {
         bool at_end = true, ok = true;
+        int64_t asked_ms = wait_now_ms();
         struct tidings_call *reads = replica_reads_take(replica, &replica->reads);
         if (atomic_load(&local->role) == TIDINGS_WRITER) {
             if (wait_now_ms() - renewed_ms >= RENEW_MS || reads) {
@@ -110,14 +114,17 @@ static void *replica_main(void *arg)
             if (ok && replica_may_take_over(replica, &writer) && at_end)
                 replica_take_over(replica, &writer);
         }
-        replica_reads_complete(reads); /* with their age, if it could not be asked */
+        replica_reads_conclude(replica, reads, asked_ms, ok);
+        replica_unsure_expire(replica);
         replica_register(replica, &told_ms);
+        bool writes = atomic_load(&local->role) == TIDINGS_WRITER;
         if (ok && at_end)
-            replica_wait(replica, POLL_MS);
+            replica_wait(replica,
+                         writes || atomic_load(&replica->is_pushed) ? PUSHED_POLL_MS : POLL_MS);
         else if (!ok)
             replica_wait(replica, AWAY_MS);
     }
-    replica_reads_complete(replica_reads_take(replica, &replica->reads));
+    replica_reads_complete(replica, replica_reads_take(replica, &replica->reads), false);
     return NULL;
 }
 
@@ -188,6 +195,7 @@ enum tidings_err replica_open(struct local *local, const struct tidings_options 
         return TIDINGS_NO_MEMORY;
     local->replica = replica;
     replica->local = local;
+    replica->pushed_fd = -1;
     replica->decider = (struct kv_decider){replica_decide_begin, replica_decide_end, replica};
     pthread_mutex_init(&replica->mutex, NULL);
     wait_init(&replica->changed);
@@ -205,6 +213,14 @@ enum tidings_err replica_open(struct local *local, const struct tidings_options 
         return replica_refuse(replica, outcome, message);
     enum tidings_err err = replica_secret_read(replica, message);
     return err ? err : replica_adopt_community(replica, options->dir, message);
+}
+
+uint64_t replica_fence(struct local *local)
+{
+    struct replica *replica = local->replica;
+    bool holds = atomic_load(&local->role) == TIDINGS_WRITER &&
+                 wait_now_ms() < atomic_load(&replica->lease_ms);
+    return holds ? atomic_load(&replica->fence) : 0;
 }
 
 /* Not the secret itself, which opens connections between servers. */
@@ -264,6 +280,11 @@ enum tidings_err replica_start(struct local *local, const struct tidings_options
     if (!follower->records || !follower->chainer)
         return TIDINGS_NO_MEMORY;
     kv_decide_by(local->kv, &replica->decider);
+    err = replica_push_start(replica);
+    if (!err)
+        err = forward_start(local, replica->id);
+    if (err)
+        return err;
     if (pthread_create(&replica->appender, NULL, replica_appender_main, replica))
         return TIDINGS_NO_MEMORY;
     replica->started = true;
@@ -282,6 +303,7 @@ void replica_stop(struct local *local)
     pthread_cond_broadcast(&replica->changed);
     pthread_mutex_unlock(&replica->mutex);
     pthread_join(replica->follower, NULL);
+    replica_push_stop(replica);
     uint64_t fence = atomic_load(&replica->fence);
     replica_step_down(replica);
     pthread_join(replica->appender, NULL);
@@ -297,6 +319,8 @@ void replica_release(struct local *local)
     struct replica *replica = local->replica;
     if (!replica)
         return;
+    if (replica->pushed_fd >= 0)
+        close(replica->pushed_fd);
     log_mysql_close(replica->asking);
     log_mysql_close(replica->appending);
     pthread_cond_destroy(&replica->changed);

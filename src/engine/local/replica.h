@@ -33,6 +33,19 @@ void replica_submit_read(struct local *local, struct tidings_call *call);
 /* After a batch: reads that waited for it go on. */
 void replica_batch_done(struct local *local);
 
+/* A batch whose append was not answered: completed when it is known whether it was made. */
+void replica_hold(struct local *local, struct tidings_call *batch);
+
+/* Records were applied. In the writer's turn. */
+struct redo_record;
+void replica_applied(struct local *local, const struct redo_record *records, size_t n);
+
+/* The fence under which this server writes; 0: it does not. */
+uint64_t replica_fence(struct local *local);
+
+/* Waits until this replica shows a position. False: not in time. */
+bool replica_wait_position(struct local *local, uint64_t position, unsigned ms);
+
 /* Bytes that all servers of the log share: see tidings_secret. */
 enum tidings_err replica_secret(struct local *local, uint8_t secret[TIDINGS_SECRET_BYTES]);
 

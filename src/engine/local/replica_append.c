@@ -9,6 +9,7 @@ static enum tidings_err replica_append(struct replica *replica, const struct red
                                        const struct chain *before)
 {
     struct log_end end = {.fence = atomic_load(&replica->fence), .position = record->number - 1};
+    uint64_t fence = end.fence;
     struct log_record appended = {
         .position = record->number, .at_ms = record->time_ms, .bytes = record->changes};
     int64_t sent_ms = wait_now_ms();
@@ -24,9 +25,11 @@ static enum tidings_err replica_append(struct replica *replica, const struct red
         replica_say(replica, log_mysql_message(replica->appending), false);
         return TIDINGS_UNREACHABLE;
     }
-    atomic_store(&replica->fence,
-                 0); /* rule 4: whatever became of it, it is not the writer any more */
-    return outcome == LOG_REFUSED ? TIDINGS_UNREACHABLE : TIDINGS_UNCERTAIN;
+    /* Rule 4: whatever became of it, it is not the writer any more. */
+    if (outcome != LOG_REFUSED)
+        replica_unsure_begin(replica, record, fence);
+    atomic_store(&replica->fence, 0);
+    return outcome == LOG_REFUSED ? TIDINGS_STANDBY : TIDINGS_UNCERTAIN;
 }
 
 void *replica_appender_main(void *arg)

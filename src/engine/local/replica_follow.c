@@ -3,17 +3,33 @@
 #include <inttypes.h>
 
 #include "engine/local/replica_internal.h"
+#include "engine/ops/ops.h"
 
-enum { READ_BYTES = 16 << 20 }; /* of records in one question */
+enum {
+    READ_BYTES = 16 << 20, /* of records in one question */
+    EXACT_MS =
+        LOG_LEASE_MS, /* a read waits so long to be exact; then it is answered with its age */
+};
 
 /* ---- Reads ----------------------------------------------------------------------------------------- */
 
-void replica_reads_complete(struct tidings_call *reads)
+/* What opens a post waits as a read does, since most of the time it is one. */
+static void replica_read_complete(struct local *local, struct tidings_call *call, bool is_current)
+{
+    call->next = NULL;
+    call->until_ms = 0;
+    if (op_writes(call->op->kind))
+        local_submit_change(local, call, is_current);
+    else
+        call->done(call);
+}
+
+void replica_reads_complete(struct replica *replica, struct tidings_call *reads, bool is_current)
 {
     while (reads) {
         struct tidings_call *call = reads;
         reads = call->next;
-        call->done(call);
+        replica_read_complete(replica->local, call, is_current);
     }
 }
 
@@ -37,8 +53,11 @@ static bool replica_knows_all(struct local *local, const struct replica *replica
 void replica_submit_read(struct local *local, struct tidings_call *call)
 {
     struct replica *replica = local->replica;
-    if (replica_knows_all(local, replica) || atomic_load(&replica->away)) {
-        call->done(call);
+    bool knows_all = replica_knows_all(local, replica);
+    if (!call->until_ms)
+        call->until_ms = wait_now_ms() + EXACT_MS;
+    if (knows_all || atomic_load(&replica->away)) {
+        replica_read_complete(local, call, knows_all);
         return;
     }
     bool writes = atomic_load(&local->role) == TIDINGS_WRITER;
@@ -54,7 +73,25 @@ void replica_submit_read(struct local *local, struct tidings_call *call)
     }
     pthread_mutex_unlock(&replica->mutex);
     if (stopping)
-        call->done(call);
+        replica_read_complete(local, call, false);
+}
+
+void replica_reads_conclude(struct replica *replica, struct tidings_call *reads, int64_t asked_ms,
+                            bool answered)
+{
+    struct local *local = replica->local;
+    bool is_current =
+        replica_knows_all(local, replica) || (atomic_load(&local->role) != TIDINGS_WRITER &&
+                                              atomic_load(&replica->current_ms) >= asked_ms);
+    while (reads) {
+        struct tidings_call *call = reads;
+        reads = call->next;
+        if (!is_current && answered && wait_now_ms() < call->until_ms)
+            replica_submit_read(
+                local, call); /* it is not at the end yet, or nobody is sure where that is */
+        else
+            replica_read_complete(local, call, is_current);
+    }
 }
 
 void replica_batch_done(struct local *local)
@@ -65,7 +102,7 @@ void replica_batch_done(struct local *local)
     struct tidings_call *reads = replica->late_reads;
     replica->late_reads = NULL;
     pthread_mutex_unlock(&replica->mutex);
-    replica_reads_complete(reads);
+    replica_reads_complete(replica, reads, true);
 }
 
 /* ---- Following --------------------------------------------------------------------------------------- */
@@ -118,8 +155,46 @@ bool replica_follow(struct replica *replica, struct log_writer *writer, bool *at
         return false;
     }
     bool believed = writer->ready && writer->server == writer->asked; /* rule 12 */
-    if (*at_end && believed)
+    if (*at_end && believed) {
         atomic_store(&replica->current_ms, asked_ms);
+        replica_unsure_resolve(replica, writer->fence);
+    }
+    replica_writer_note(replica, writer);
     replica_say(replica, "", false);
     return true;
+}
+
+void replica_hurry(struct replica *replica)
+{
+    pthread_mutex_lock(&replica->mutex);
+    replica->hurry = true;
+    pthread_cond_broadcast(&replica->changed);
+    pthread_mutex_unlock(&replica->mutex);
+}
+
+void replica_writer_note(struct replica *replica, const struct log_writer *writer)
+{
+    bool writes = writer->ready && writer->holder != replica->id && writer->lease_left_ms > 0;
+    const char *address = writes ? writer->address : "";
+    pthread_mutex_lock(&replica->mutex);
+    bool is_new = strcmp(replica->writer, address) != 0;
+    snprintf(replica->writer, sizeof replica->writer, "%.250s", address);
+    pthread_mutex_unlock(&replica->mutex);
+    if (is_new)
+        replica_push_wake(replica);
+    forward_writer_note(replica->local, address, writer->fence);
+}
+
+bool replica_wait_position(struct local *local, uint64_t position, unsigned ms)
+{
+    struct timespec until = wait_until_ms(ms);
+    int rc = 0;
+    if (local_end(local).position < position)
+        replica_hurry(local->replica);
+    pthread_mutex_lock(&local->end_mutex);
+    while (local->end.position < position && !rc)
+        rc = pthread_cond_timedwait(&local->end_changed, &local->end_mutex, &until);
+    bool shown = local->end.position >= position;
+    pthread_mutex_unlock(&local->end_mutex);
+    return shown;
 }

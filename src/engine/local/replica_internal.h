@@ -11,6 +11,19 @@
 
 enum append_state { APPEND_NONE, APPEND_WANTED, APPEND_DONE };
 
+/*
+ * A batch whose append was not answered (rule 4). Whether it was made is known when this replica has read to the end of the log
+ * under a later fence: then its record is there, or never will be.
+ */
+struct replica_unsure {
+    enum { UNSURE_NONE, UNSURE_OPEN, UNSURE_KNOWN } state;
+    uint64_t position, fence;
+    struct chain chain;
+    bool found;                 /* the record was applied */
+    struct tidings_call *calls; /* of the batch */
+    int64_t until_ms;
+};
+
 struct replica {
     struct local *local;
     uint64_t id;
@@ -18,15 +31,17 @@ struct replica {
     struct log_mysql *asking, *appending; /* one thread's each */
     uint8_t seal_secret[TIDINGS_SECRET_BYTES];
     struct kv_decider decider;
-    pthread_t follower, appender;
-    bool started;
+    pthread_t follower, appender, pushed;
+    bool started, pushed_started;
+    int pushed_fd; /* wakes the thread that takes pushed records */
 
     _Atomic bool stopping;
     _Atomic uint64_t fence;     /* 0: it is not the writer */
     _Atomic int64_t lease_ms;   /* until when it is, by the monotonic clock (rule 6) */
     _Atomic int64_t current_ms; /* when it was last known to have all; 0: never */
     _Atomic bool append_underway;
-    _Atomic bool away; /* the last question was not answered: reads do not wait for the next */
+    _Atomic bool away;      /* the last question was not answered: reads do not wait for the next */
+    _Atomic bool is_pushed; /* the writer sends its records: MySQL is asked rarely */
 
     struct {
         uint64_t server; /* of MySQL, that answers, and since when that one */
@@ -43,6 +58,9 @@ struct replica {
     enum tidings_err append_result;
     struct tidings_call *reads;      /* that wait for a question, newest first */
     struct tidings_call *late_reads; /* that wait for the append under way (rule 13) */
+    struct replica_unsure unsure;
+    bool hurry;                      /* the next question is asked at once */
+    char writer[PEER_ADDRESS_BYTES]; /* address of the writer; "": nobody, or this server */
     bool broken;
     char trouble[COMPLAINT_BYTES];
 };
@@ -62,11 +80,40 @@ enum tidings_err replica_decide_end(void *replica);
 
 /* Takes a list of reads out of the replica, under its mutex; completes all calls of a list. */
 struct tidings_call *replica_reads_take(struct replica *replica, struct tidings_call **list);
-void replica_reads_complete(struct tidings_call *reads);
+void replica_reads_complete(struct replica *replica, struct tidings_call *reads, bool is_current);
+
+/* A question was asked at that time, and answered or not: completes reads that waited for it, or lets them wait for the next;
+ * those that cannot be exact are answered with their age. */
+void replica_reads_conclude(struct replica *replica, struct tidings_call *reads, int64_t asked_ms,
+                            bool answered);
 
 /* Asks MySQL one question and applies the records of its answer. *writer is the writer's row, *at_end whether this replica has
  * all records. False: it cannot go on now. */
 bool replica_follow(struct replica *replica, struct log_writer *writer, bool *at_end);
+
+/* The next question is asked at once. */
+void replica_hurry(struct replica *replica);
+
+/* Who writes, as the writer's row says. */
+void replica_writer_note(struct replica *replica, const struct log_writer *writer);
+
+/* ---- replica_unsure.c ----------------------------------------------------------------------- */
+
+/* The append of that record, under that fence, was not answered. */
+void replica_unsure_begin(struct replica *replica, const struct redo_record *record,
+                          uint64_t fence);
+
+/* This replica has all records up to the end of the log, under a later fence. */
+void replica_unsure_resolve(struct replica *replica, uint64_t fence);
+
+/* Gives up what took too long. */
+void replica_unsure_expire(struct replica *replica);
+
+/* ---- replica_push.c ------------------------------------------------------------------------- */
+
+enum tidings_err replica_push_start(struct replica *replica);
+void replica_push_wake(struct replica *replica);
+void replica_push_stop(struct replica *replica);
 
 /* ---- replica_lease.c ------------------------------------------------------------------------ */
 

@@ -71,6 +71,7 @@ void replica_take_over(struct replica *replica, const struct log_writer *seen)
     if (log_mysql_take(replica->asking, seen, &holder, &end.fence) != LOG_DONE ||
         !replica_read_to_end(replica, &writer) || writer.fence != end.fence)
         return;
+    replica_unsure_resolve(replica, end.fence);
     struct peer_end own = local_end(local);
     end.position = own.position;
     memcpy(end.chain, own.chain.bytes, CHAIN_BYTES);
@@ -87,5 +88,6 @@ void replica_take_over(struct replica *replica, const struct log_writer *seen)
         replica_step_down(replica);
         return;
     }
+    forward_writer_note(local, "", end.fence);
     writer_wake(local);
 }

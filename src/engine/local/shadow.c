@@ -248,7 +248,7 @@ static bool take_changes(void *ctx, const struct redo_record *record)
     if (record->number > changes->until || changes->set->n >= CHANGES_MOST)
         return false;
     while (change_decode(&r, &change))
-        if (change.table != CHANGE_TOLD &&
+        if (change_is_row(change.table) &&
             moved_name((enum table)change.table, change.key, change.value, false, &moved) &&
             !moved_add(changes->set, &moved))
             changes->err = TIDINGS_NO_MEMORY;

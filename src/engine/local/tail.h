@@ -12,7 +12,7 @@
 struct tail;
 
 /* Bounds of what is kept, and of what one read takes. */
-enum { TAIL_READERS_MAX = 16, TAIL_READ_RECORDS = 256, TAIL_READ_BYTES = 1 << 20 };
+enum { TAIL_READERS_MAX = 64, TAIL_READ_RECORDS = 256, TAIL_READ_BYTES = 1 << 20 };
 
 /* NULL if memory is short. Records of that many bytes are kept at most, but at least one. */
 struct tail *tail_new(size_t bytes_max);

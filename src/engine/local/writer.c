@@ -16,7 +16,31 @@
 #include "engine/local/memory/recent.h"
 #include "engine/ops/ops.h"
 
-enum { SWEEP_LEAST = 64, IDLE_SWEEP_MS = 1000, BATCH_BYTES = 16 << 20, BUSY_RETRY_MS = 1000 };
+enum {
+    SWEEP_LEAST = 64,
+    IDLE_SWEEP_MS = 1000,
+    BATCH_BYTES = 16 << 20,
+    BUSY_RETRY_MS = 1000,
+    MARK_MAX = 1 << 20,
+};
+
+/* Calls of this server that came here while it was about to hand over go to the writer, whoever that is. */
+static void complete(struct local *local, struct tidings_call *batch, enum tidings_err err)
+{
+    while (batch) {
+        struct tidings_call *call = batch;
+        batch = call->next; /* done may free the call */
+        if (err)
+            call->err = err;
+        if (call->err == TIDINGS_STANDBY && local->replica && !call->origin) {
+            call->err = TIDINGS_OK;
+            answer_clear(call->answer);
+            forward_submit(local, call);
+        } else {
+            call->done(call);
+        }
+    }
+}
 
 /* ---- The queue ------------------------------------------------------------------------------ */
 
@@ -52,10 +76,9 @@ void writer_submit(struct local *local, struct tidings_call *call)
     pthread_mutex_unlock(&writer->mutex);
     if (!err)
         return;
-    call->err = err;
     if (err == TIDINGS_BUSY)
         call->answer->retry_after_ms = BUSY_RETRY_MS;
-    call->done(call);
+    complete(local, call, err);
 }
 
 /* Waits for work. True with a batch, empty after a time of idleness; false when it is time to stop.
@@ -90,6 +113,17 @@ static bool take_batch(struct local *local, struct tidings_call **batch, size_t 
 
 /* ---- A batch -------------------------------------------------------------------------------- */
 
+/* The answer to a change that another server has handed over goes into the log, where that one finds it. */
+static void tell_answer(struct local *local, struct local_view *view,
+                        const struct tidings_call *call)
+{
+    struct buf *mark = &local->writer.mark;
+    if (forward_mark_encode(call, mark))
+        kv_tell(view->txn, CHANGE_ANSWER, (struct bytes){(const uint8_t *)mark->data, mark->len});
+    else
+        kv_fail(view->txn, TIDINGS_NO_MEMORY);
+}
+
 static void apply(struct local *local, struct local_view *view, struct tidings_call *call)
 {
     struct reply reply = {call->op, call->answer, call->answer->memory};
@@ -115,6 +149,8 @@ static void apply(struct local *local, struct local_view *view, struct tidings_c
     }
     view->last_elapsed_ms = at.elapsed_ms;
     view->at = at;
+    if (call->origin)
+        tell_answer(local, view, call);
 }
 
 static void sweep_some(struct local *local, struct local_view *view, size_t n)
@@ -303,17 +339,6 @@ static void forget_answers(struct tidings_call *batch)
         answer_clear(batch->answer);
 }
 
-static void complete(struct tidings_call *batch, enum tidings_err err)
-{
-    while (batch) {
-        struct tidings_call *call = batch;
-        batch = call->next; /* done may free the call */
-        if (err)
-            call->err = err;
-        call->done(call);
-    }
-}
-
 static void take_out(struct tidings_call **batch, struct tidings_call *call)
 {
     while (*batch != call)
@@ -343,13 +368,13 @@ static void run_batch(struct local *local, struct tidings_call *batch, size_t n)
     bool again;
 
     if (local->store->read_only) {
-        complete(batch, TIDINGS_NO_SPACE);
+        complete(local, batch, TIDINGS_NO_SPACE);
         return;
     }
     pthread_mutex_lock(&local->writer.turn);
     if (atomic_load(&local->role) != TIDINGS_WRITER) {
         pthread_mutex_unlock(&local->writer.turn);
-        complete(batch, TIDINGS_STANDBY);
+        complete(local, batch, TIDINGS_STANDBY);
         return;
     }
     do {
@@ -359,7 +384,7 @@ static void run_batch(struct local *local, struct tidings_call *batch, size_t n)
         again = sweeping_failed || (err == TIDINGS_NO_SPACE && kv_can_grow(local->kv));
         if (is_about_one(err) && at_fault) {
             take_out(&batch, at_fault);
-            complete(at_fault, err);
+            complete(local, at_fault, err);
             n--;
             again = true;
         }
@@ -369,9 +394,19 @@ static void run_batch(struct local *local, struct tidings_call *batch, size_t n)
             forget_answers(batch);
     } while (again && batch);
     pthread_mutex_unlock(&local->writer.turn);
-    complete(batch, err);
+    if (err == TIDINGS_UNCERTAIN && local->replica)
+        replica_hold(local, batch);
+    else
+        complete(local, batch, err);
     if (local->replica)
         replica_batch_done(local);
+}
+
+void writer_complete(struct local *local, struct tidings_call *batch, enum tidings_err err)
+{
+    if (err)
+        forget_answers(batch);
+    complete(local, batch, err);
 }
 
 /* With nothing else to do, at once: nobody waits, and the log says itself if it fails. In turn: a repair appends to the
@@ -422,6 +457,7 @@ enum tidings_err writer_start(struct local *local)
     pthread_mutex_init(&writer->turn, NULL);
     wait_init(&writer->wanted);
     arena_init(&writer->scratch, SCRATCH_MEMORY_MAX);
+    buf_init(&writer->mark, MARK_MAX);
     return pthread_create(&writer->thread, NULL, writer_main, local) ? TIDINGS_NO_MEMORY
                                                                      : TIDINGS_OK;
 }
@@ -438,5 +474,6 @@ void writer_stop(struct local *local)
     pthread_mutex_destroy(&writer->mutex);
     pthread_mutex_destroy(&writer->turn);
     arena_release(&writer->scratch);
+    buf_release(&writer->mark);
     free(writer->news.events);
 }

@@ -58,7 +58,7 @@ static void print_row(FILE *to, const struct change *change)
         KV_TABLES(X)
 #undef X
     };
-    if (change->table == CHANGE_TOLD)
+    if (!change_is_row(change->table))
         return;
     fprintf(to, "    %s %s ", change->is_put ? "put" : "delete", names[change->table]);
     print_key(to, change);
@@ -83,7 +83,7 @@ static bool print_record(void *ctx, const struct redo_record *record)
     struct change change;
     size_t n = 0;
     while (change_decode(&r, &change))
-        n += change.table != CHANGE_TOLD;
+        n += change_is_row(change.table);
     fprintf(printing->to, "%" PRIu64 " ", record->number);
     print_time(printing->to, record->time_ms);
     fprintf(printing->to, " %zu rows, %zu bytes%s\n", n, record->changes.n,

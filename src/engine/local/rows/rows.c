@@ -255,7 +255,7 @@ static void tell_event(struct view *view, const struct tidings_event *event)
 {
     uint8_t bytes[TOLD_BYTES_MAX];
     if (local_of(view)->followed)
-        kv_tell(txn_of(view), (struct bytes){bytes, told_encode(event, bytes)});
+        kv_tell(txn_of(view), CHANGE_TOLD, (struct bytes){bytes, told_encode(event, bytes)});
 }
 
 static uint64_t newest_position(struct view *view)

@@ -821,9 +821,9 @@ static void note(struct kv_txn *txn, const struct change *change)
     buf_append(changes, change->value.p, change->value.n);
 }
 
-void kv_tell(struct kv_txn *txn, struct bytes event)
+void kv_tell(struct kv_txn *txn, unsigned what, struct bytes bytes)
 {
-    note(txn, &(struct change){CHANGE_TOLD, true, {NULL, 0}, event});
+    note(txn, &(struct change){what, true, {NULL, 0}, bytes});
 }
 
 void kv_put_long(struct kv_txn *txn, enum table table, struct bytes key, const void *value,
@@ -864,7 +864,7 @@ void kv_del(struct kv_txn *txn, enum table table, const struct key *key)
 
 void change_apply(struct kv_txn *txn, const struct change *change)
 {
-    if (change->table == CHANGE_TOLD)
+    if (!change_is_row(change->table))
         return;
     if (change->is_put)
         kv_put_long(txn, (enum table)change->table, change->key, change->value.p, change->value.n);

@@ -210,8 +210,8 @@ void kv_put_long(struct kv_txn *txn, enum table table, struct bytes key, const v
                  size_t n);
 void kv_del_long(struct kv_txn *txn, enum table table, struct bytes key);
 
-/* Into the log alone, for those who follow it: an event that is told and not kept (CHANGE_TOLD). */
-void kv_tell(struct kv_txn *txn, struct bytes event);
+/* Into the log alone, for those who follow it: CHANGE_TOLD or CHANGE_ANSWER. */
+void kv_tell(struct kv_txn *txn, unsigned what, struct bytes bytes);
 
 /* Sets the sticky error, if there is none yet. */
 void kv_fail(struct kv_txn *txn, enum tidings_err err);

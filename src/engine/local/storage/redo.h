@@ -35,11 +35,17 @@ struct redo_record {
 
 /* ---- Changes: what a record holds ----------------------------------------------------------- */
 
-/* In the place of a table: an event that is told and not kept (told.h). Replaying passes it over. */
-enum { CHANGE_TOLD = 127 };
+/* In the place of a table, for those who follow the log: an event that is told and not kept (told.h); the answer to a change
+ * that another server has handed over (forward.h). Replaying passes them over. */
+enum { CHANGE_ANSWER = 126, CHANGE_TOLD = 127 };
+
+static inline bool change_is_row(unsigned table)
+{
+    return table != CHANGE_ANSWER && table != CHANGE_TOLD;
+}
 
 struct change {
-    unsigned table; /* enum table, or CHANGE_TOLD */
+    unsigned table; /* enum table, CHANGE_ANSWER or CHANGE_TOLD */
     bool is_put;
     struct bytes key; /* LONG_KEY_MAX at most */
     struct bytes value;

@@ -27,8 +27,9 @@ bool change_decode(struct decoder *r, struct change *change)
     uint8_t head = read_u8(r);
     *change = (struct change){.table = head >> 1, .is_put = head & 1};
     change->key.n = read_u8(r);
-    size_t longest = change->table == CHANGE_TOLD ? 0 : table_key_max((enum table)change->table);
-    bool known = change->table < TABLE_COUNT || change->table == CHANGE_TOLD;
+    bool is_row = change_is_row(change->table);
+    size_t longest = is_row ? table_key_max((enum table)change->table) : 0;
+    bool known = change->table < TABLE_COUNT || !is_row;
     if (!known || change->key.n > longest) {
         decoder_fail(r);
         return false;
