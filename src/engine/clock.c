@@ -93,6 +93,10 @@ void clock_open(struct clock *clock, const struct clock_left *left)
     boot_name(boot);
     bool same = same_boot(left->row, boot);
     int64_t elapsed_ms = resume(left, same, wall_ms, up_ms);
+    int64_t running_ms = up_ms + atomic_load(&clock->offset_ms);
+    if (clock->is_open && (running_ms > elapsed_ms || !left->has_elapsed))
+        elapsed_ms = running_ms;
+    clock->is_open = true;
     int64_t ahead_ms = wall_ms - elapsed_ms;
     int64_t behind_ms =
         left->newest_ms - wall_ms; /* all that is known of a jump while the machine was down */

@@ -47,6 +47,8 @@ struct clock {
     int64_t told_ms;   /* writer: clock - elapsed when a jump was last told of */
     int64_t record_ms; /* writer: the time of the newest record in the log */
     bool is_new;       /* writer: the row is not stored yet */
+    bool
+        is_open; /* it runs: the time elapsed never goes back, not when a follower takes over either */
 
     pthread_mutex_t mutex; /* guards what follows; only the writer changes it */
     struct clock_row row;
@@ -66,7 +68,7 @@ struct moment {
 void clock_init(struct clock *clock, const struct tidings_options *options);
 void clock_release(struct clock *clock);
 
-/* Goes on from there. */
+/* Goes on from there; again when a follower becomes the writer. */
 void clock_open(struct clock *clock, const struct clock_left *left);
 
 /* Thread-safe: now. */

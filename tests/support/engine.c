@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "support/local.h"
 
@@ -65,11 +66,120 @@ static enum tidings_err open_cluster(const struct tidings_options *options, stru
     return err;
 }
 
+/* ---- Replicas ------------------------------------------------------------------------------------ */
+
+enum { HIDDEN_MOST = 256, HIDDEN_PATH = 4200, ROLE_MS = 30000 };
+
+/* Of each directory that a test opens: another server of the same log, which is there first and so makes the changes. */
+static struct hidden {
+    char dir[HIDDEN_PATH], path[HIDDEN_PATH];
+    struct tidings_settings settings;
+    struct tidings *engine;
+} hidden[HIDDEN_MOST];
+
+static void close_hidden(void)
+{
+    for (size_t i = 0; i < HIDDEN_MOST && hidden[i].dir[0]; i++) {
+        char command[HIDDEN_PATH + 16];
+        tidings_close(hidden[i].engine);
+        snprintf(command, sizeof command, "rm -rf '%s'", hidden[i].path);
+        if (system(command))
+            fprintf(stderr, "%s stays\n", hidden[i].path);
+    }
+}
+
+static bool await_writer(struct tidings *engine)
+{
+    struct tidings_replica status = {0};
+    for (int ms = 0; ms < ROLE_MS && status.role != TIDINGS_WRITER; ms++) {
+        tidings_replica_status(engine, &status);
+        usleep(1000);
+    }
+    return status.role == TIDINGS_WRITER;
+}
+
+static enum tidings_err open_on_log(const struct tidings_options *options, const char *dir,
+                                    const char *url, struct tidings **engine, const char **message)
+{
+    const char *why = NULL;
+    struct tidings_options on_log = *options;
+    on_log.dir = dir;
+    on_log.mysql = url;
+    on_log.exact = true;
+    enum tidings_err err = tidings_open(&on_log, engine, &why);
+    if (err)
+        fprintf(stderr, "%s: %s: %s\n", url, tidings_err_code(err), why);
+    if (err && message)
+        *message = why;
+    return err;
+}
+
+static void make_database(const char *dir)
+{
+    char name[DATABASE_BYTES], command[URL_BYTES];
+    const char *socket = strstr(getenv("TIDINGS_TEST_MYSQL"), "socket=");
+    engine_database(dir, name);
+    snprintf(command, sizeof command,
+             "mariadb --no-defaults -u root --socket=%.*s -e 'CREATE DATABASE IF NOT EXISTS %s'",
+             socket ? (int)strcspn(socket + 7, "&") : 0, socket ? socket + 7 : "", name);
+    if (!socket || system(command)) {
+        fprintf(stderr, "no database can be made\n");
+        exit(2);
+    }
+}
+
+/* A server alone on a log in MySQL. */
+static enum tidings_err open_replica(const struct tidings_options *options, struct tidings **engine,
+                                     const char **message)
+{
+    char url[URL_BYTES];
+    database_url(options->dir, url);
+    make_database(options->dir);
+    enum tidings_err err = open_on_log(options, options->dir, url, engine, message);
+    if (!err && !await_writer(*engine))
+        exit(2);
+    return err;
+}
+
+/* A server that follows: every change goes to the hidden one. */
+static enum tidings_err open_follower(const struct tidings_options *options,
+                                      struct tidings **engine, const char **message)
+{
+    char url[URL_BYTES];
+    size_t i = 0;
+    while (i + 1 < HIDDEN_MOST && hidden[i].dir[0] && strcmp(hidden[i].dir, options->dir))
+        i++;
+    database_url(options->dir, url);
+    if (!hidden[i].dir[0]) {
+        make_database(options->dir);
+        if (!i)
+            atexit(close_hidden);
+        snprintf(hidden[i].dir, HIDDEN_PATH, "%.4000s", options->dir);
+        snprintf(hidden[i].path, HIDDEN_PATH, "%.4000s-writer", options->dir);
+    }
+    bool is_same = !memcmp(&hidden[i].settings, &options->settings, sizeof options->settings);
+    if (hidden[i].engine && !is_same) {
+        tidings_close(hidden[i].engine);
+        hidden[i].engine = NULL;
+    }
+    if (!hidden[i].engine) {
+        hidden[i].settings = options->settings;
+        enum tidings_err err =
+            open_on_log(options, hidden[i].path, url, &hidden[i].engine, message);
+        if (err || !await_writer(hidden[i].engine))
+            exit(2);
+    }
+    return open_on_log(options, options->dir, url, engine, message);
+}
+
 static const struct chosen {
     const char *name;
     enum tidings_err (*open)(const struct tidings_options *options, struct tidings **engine,
                              const char **message);
-} engines[] = {{"local", tidings_open}, {"cluster", open_cluster}};
+} engines[] = {{"local", tidings_open},
+               {"cluster", open_cluster},
+               {"replica", open_replica},
+               {"follower", open_follower}};
 
 static const struct chosen *chosen(void)
 {
@@ -99,7 +209,12 @@ void engine_must_exist(void)
 
 bool engine_is_local(void)
 {
-    return chosen()->open == tidings_open;
+    return chosen()->open != open_cluster;
+}
+
+bool engine_shares(void)
+{
+    return chosen()->open != tidings_open;
 }
 
 bool engine_covers(const struct tidings_moment *as_of, uint64_t id)

@@ -22,8 +22,11 @@ void engine_must_exist(void);
 enum { DATABASE_BYTES = 32 };
 void engine_database(const char *dir, char name[DATABASE_BYTES]);
 
-/* Is it the local engine? */
+/* Is it the local engine, alone or on a log in MySQL? */
 bool engine_is_local(void);
+
+/* Can several processes have the same data open? */
+bool engine_shares(void);
 
 /*
  * What can be told from a token on the local engine alone, and is checked there in addition. On another engine the

@@ -173,8 +173,9 @@ static void local_close(struct engine *engine)
     forward_stop(local);
     peers_stop(local);
     follower_stop(local);
+    writer_stop(local); /* what was queued is made before another server takes over */
     replica_stop(local);
-    writer_stop(local);
+    writer_release(local);
     release(local);
 }
 

@@ -198,6 +198,7 @@ enum tidings_err writer_retire(struct local *local);
 
 /* Completes what is queued, then ends the thread. */
 void writer_stop(struct local *local);
+void writer_release(struct local *local);
 
 /* In the writer's turn, what a thread of its own has changed: durable and visible, as a batch is. `last_id` was the newest id
  * before it. */

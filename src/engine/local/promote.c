@@ -50,15 +50,15 @@ enum tidings_err promote_in_turn(struct local *local, bool new_era)
         err = begin_era(local);
     if (err)
         return err;
-    /* Where several servers take turns, rules and limits stay as they are in the log: each turn would change them otherwise. */
-    if (!local->replica || !atomic_load(&local->committed)) {
-        atomic_store(&local->in_force, &local->settings);
-        err = limits_open(local, false);
-        if (!err)
-            err = names_make(local);
-        if (!err)
-            err = reheat(local, false);
-    }
+    /* Limits are the writer's. Where several servers take turns, rules of heat and folding stay as they are in the log: each
+     * turn would order everything anew otherwise. */
+    bool as_stored = local->replica && atomic_load(&local->committed);
+    atomic_store(&local->in_force, &local->settings);
+    err = limits_open(local, false);
+    if (!err)
+        err = names_make(local);
+    if (!err)
+        err = reheat(local, as_stored);
     if (!err)
         atomic_store(&local->role, TIDINGS_WRITER);
     local_end_note(local);

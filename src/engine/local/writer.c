@@ -470,6 +470,11 @@ void writer_stop(struct local *local)
     pthread_cond_signal(&writer->wanted);
     pthread_mutex_unlock(&writer->mutex);
     pthread_join(writer->thread, NULL);
+}
+
+void writer_release(struct local *local)
+{
+    struct writer *writer = &local->writer;
     pthread_cond_destroy(&writer->wanted);
     pthread_mutex_destroy(&writer->mutex);
     pthread_mutex_destroy(&writer->turn);
