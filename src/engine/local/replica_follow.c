@@ -144,11 +144,14 @@ bool replica_follow(struct replica *replica, struct log_writer *writer, bool *at
         replica_say(replica, text, err == TIDINGS_CORRUPT || err == TIDINGS_UNCERTAIN);
         return false;
     }
+    struct peer_end asked_at = end;
     end = local_end(local);
     *writer = batch.writer;
-    *at_end = end.position == writer->position;
-    bool differs = end.position > writer->position ||
-                   (*at_end && memcmp(end.chain.bytes, writer->chain, CHAIN_BYTES) != 0);
+    /* Pushed records may have come since the question was asked. */
+    *at_end = end.position >= writer->position;
+    bool differs = asked_at.position > writer->position ||
+                   (end.position == writer->position &&
+                    memcmp(end.chain.bytes, writer->chain, CHAIN_BYTES) != 0);
     if (differs) {
         replica_say(replica, "this directory has changes that the log in MySQL does not have",
                     true);
