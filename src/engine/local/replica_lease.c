@@ -15,7 +15,9 @@ void replica_lease_keep(struct replica *replica)
 {
     int64_t sent_ms = wait_now_ms();
     uint64_t fence = atomic_load(&replica->fence);
-    enum log_outcome outcome = fence ? log_mysql_renew(replica->asking, fence) : LOG_REFUSED;
+    uint64_t position = local_end(replica->local).position;
+    enum log_outcome outcome =
+        fence ? log_mysql_renew(replica->asking, fence, position) : LOG_REFUSED;
     if (outcome == LOG_DONE && atomic_load(&replica->lease_ms) < sent_ms + LOG_LEASE_MS)
         atomic_store(&replica->lease_ms, sent_ms + LOG_LEASE_MS);
     bool over = wait_now_ms() >= atomic_load(&replica->lease_ms);
