@@ -23,7 +23,7 @@ static int end_writer_test(void **state)
 static const struct log_holder first = {.id = 1, .address = "[::1]:7001"};
 static const struct log_holder second = {.id = 2, .address = "two:7002"};
 
-static void whoever_takes_over_has_a_new_fence_and_is_not_ready(void **state)
+static void whoever_takes_over_first_has_a_new_fence_and_is_not_ready(void **state)
 {
     (void)state;
     struct log_writer seen = look(log_a);
@@ -79,7 +79,7 @@ static void whoever_holds_the_lease_takes_over_from_itself(void **state)
     itself.holds = true;
     assert_outcome(log_a, log_mysql_take(log_a, &seen, &itself, &next), LOG_DONE);
     assert_int_equal(next, fence + 1);
-    assert_false(look(log_a).ready);
+    assert_true(look(log_a).ready); /* the log was confirmed on this server of MySQL */
     assert_outcome(log_a, log_mysql_renew(log_a, fence, 0), LOG_REFUSED);
     /* Not from what has been taken since. */
     assert_outcome(log_a, log_mysql_take(log_a, &seen, &itself, &next), LOG_REFUSED);
@@ -285,7 +285,7 @@ static void the_longest_address_fits(void **state)
 int test_log_writer(void)
 {
     const struct CMUnitTest tests[] = {
-        WRITER_TEST(whoever_takes_over_has_a_new_fence_and_is_not_ready),
+        WRITER_TEST(whoever_takes_over_first_has_a_new_fence_and_is_not_ready),
         WRITER_TEST(a_lease_that_holds_is_not_taken),
         WRITER_TEST(a_lease_that_was_given_back_is_taken_at_once),
         WRITER_TEST(whoever_holds_the_lease_takes_over_from_itself),

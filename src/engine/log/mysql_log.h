@@ -112,8 +112,8 @@ struct log_holder {
 };
 
 /*
- * Takes over from the writer that was seen: a new fence, not ready. LOG_REFUSED if the row or the server of MySQL is another
- * one now, or the lease is not over by MySQL's clock. A lease of more than LOG_LEASE_MS never ends, since that clock was set
+ * Takes over from the writer that was seen: a new fence, which is ready if the log was confirmed on this server of MySQL.
+ * LOG_REFUSED if the row or the server of MySQL is another one now, or the lease is not over by MySQL's clock. A lease of more than LOG_LEASE_MS never ends, since that clock was set
  * back: it counts as over, and the caller must have seen the same until_ms for LOG_LEASE_MS by a clock of its own. Nor can this
  * call know since when the caller has seen the server of MySQL.
  */

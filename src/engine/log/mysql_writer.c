@@ -46,8 +46,8 @@ enum log_outcome log_mysql_take(struct log_mysql *log, const struct log_writer *
     struct buf *text = log_mysql_text(log);
     size_t n = strlen(holder->address);
     assert(n <= LOG_ADDRESS_MAX);
-    buf_literal(text, "UPDATE tidings_writer SET fence=fence+1,ready=0,server=@@server_id,"
-                      "until=" LOG_UNTIL);
+    buf_literal(text, "UPDATE tidings_writer SET fence=fence+1,"
+                      "ready=IF(server=@@server_id,ready,0),server=@@server_id,until=" LOG_UNTIL);
     log_put(text, ",holder=", holder->id);
     log_put_bytes(text, ",address=", holder->address, n);
     log_put(text, " WHERE id=1 AND fence=", seen->fence);
