@@ -1382,7 +1382,8 @@ struct tidings_replica {
     enum tidings_replica_role role;
     uint64_t position; /* the newest batch */
     char chain[TIDINGS_CHAIN_DIGITS + 1];
-    uint64_t era;       /* grows when a follower is promoted */
+    /* Grows when a follower is promoted, or a failover of MySQL may have lost changes. */
+    uint64_t era;
     unsigned peer_port; /* where it can be followed; 0: nowhere */
     size_t n_followers;
     struct tidings_follower followers[TIDINGS_FOLLOWERS_MAX];
@@ -1393,6 +1394,12 @@ struct tidings_replica {
     uint64_t end;      /* of the log that is followed, as far as is known */
     int64_t age_ms;    /* how long ago it was known to have all of it; -1: never yet */
     char trouble[256]; /* why it does not follow; "": it does */
+    /* What follows is of a server on a log in MySQL, since it was opened. */
+    bool on_mysql;
+    bool diverged;       /* it has another history than the log, which it reported */
+    uint64_t takeovers;  /* how often it became the writer */
+    uint64_t reappended; /* records that MySQL had lost, and that it appended again */
+    uint64_t lost;       /* records that it reported as dropped */
 };
 
 /* Thread-safe, and cheap. UNSUPPORTED on the cluster engine. */

@@ -82,6 +82,19 @@ const char *replica_trouble(struct tidings *tidings)
     return replica.age_ms < 0 ? "This server follows another one and does not have all yet." : NULL;
 }
 
+/* Of a server on a log in MySQL. */
+static void put_log_metrics(struct buf *to, const struct tidings_replica *replica)
+{
+    metrics_single(to, "replica_takeovers_total", "counter", "How often this server took over.",
+                   replica->takeovers);
+    metrics_single(to, "replica_reappended_total", "counter",
+                   "Batches that MySQL had lost, appended to its log again.", replica->reappended);
+    metrics_single(to, "replica_lost_records_total", "counter",
+                   "Batches that this server alone had and reported as dropped.", replica->lost);
+    metrics_single(to, "replica_diverged", "gauge",
+                   "1: this server has another history than the log in MySQL.", replica->diverged);
+}
+
 void replica_metrics(struct tidings *tidings, struct buf *to)
 {
     struct tidings_replica replica;
@@ -92,7 +105,11 @@ void replica_metrics(struct tidings *tidings, struct buf *to)
                    replica.role == TIDINGS_WRITER);
     metrics_single(to, "replica_position", "gauge", "The newest batch that this server has.",
                    replica.position);
-    metrics_single(to, "replica_era", "gauge", "How often a follower was promoted.", replica.era);
+    metrics_single(to, "replica_era", "gauge",
+                   "How often a follower was promoted, or MySQL may have lost changes.",
+                   replica.era);
+    if (replica.on_mysql)
+        put_log_metrics(to, &replica);
     metrics_single(to, "replica_followers", "gauge", "Servers that follow this one.",
                    replica.n_followers);
     if (!follows)

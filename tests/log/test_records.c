@@ -189,6 +189,7 @@ static void a_tail_is_appended_before_the_log_is_confirmed(void **state)
 {
     (void)state;
     end_lease();
+    assert_run(other, "UPDATE tidings_writer SET server=server+1"); /* MySQL has failed over */
     end = make_end(take_over(log_a, 1), FIRST_POSITION, 0);
     assert_append_refused(&end);
     struct log_record record = make_record(end.position + 1, 0, text_of("tail"));
@@ -240,6 +241,24 @@ static void an_append_to_a_server_that_is_read_only_fails(void **state)
     assert_says(log, "read-only");
     must_append(log, &end, "one");
     log_mysql_close(log);
+}
+
+/* The former primary after a switchover, and a user who may change it all the same: nobody would ever see that change. */
+static void a_server_that_is_read_only_is_left_by_whoever_may_change_it(void **state)
+{
+    (void)state;
+    struct log_batch batch;
+    assert_run(other, "SET GLOBAL read_only=1");
+    enum log_outcome appended = append_one(log_a, &end, "one");
+    enum log_outcome renewed = log_mysql_renew(log_a, end.fence, 0);
+    enum log_outcome read = log_mysql_read(log_a, end.position, 1, 1, &batch);
+    assert_says(log_a, "read-only");
+    assert_run(other, "SET GLOBAL read_only=0");
+    assert_int_equal(appended, LOG_REFUSED);
+    assert_int_equal(renewed, LOG_REFUSED);
+    assert_int_equal(read, LOG_UNREACHABLE);
+    assert_outcome(log_a, log_mysql_read(log_a, end.position, 1, 1, &batch), LOG_DONE);
+    must_append(log_a, &end, "one");
 }
 
 /* ---- Reading -------------------------------------------------------------------------------- */
@@ -457,6 +476,7 @@ int test_log_records(void)
         RECORDS_TEST(the_same_append_is_not_done_twice),
         RECORDS_TEST(an_append_that_waits_for_a_lock_fails),
         RECORDS_TEST(an_append_to_a_server_that_is_read_only_fails),
+        RECORDS_TEST(a_server_that_is_read_only_is_left_by_whoever_may_change_it),
         RECORDS_TEST(a_read_keeps_to_its_borders),
         RECORDS_TEST(what_is_not_committed_is_not_read),
         RECORDS_TEST(a_read_beside_appends_is_of_one_moment),

@@ -248,7 +248,7 @@ static void sessions_do_not_depend_on_the_servers_settings(void **state)
         struct log_end end = make_end(become_writer(log, 1), look(log).position, 0);
         must_append(log, &end, "text");
         must_append(log, &end, "text");
-        assert_outcome(log, log_mysql_renew(log, end.fence), LOG_DONE);
+        assert_outcome(log, log_mysql_renew(log, end.fence, 0), LOG_DONE);
         assert_run(other, "SET innodb_lock_wait_timeout=1"); /* nothing is locked */
         end_lease();
         log_mysql_close(log);

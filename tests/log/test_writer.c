@@ -23,7 +23,7 @@ static int end_writer_test(void **state)
 static const struct log_holder first = {.id = 1, .address = "[::1]:7001"};
 static const struct log_holder second = {.id = 2, .address = "two:7002"};
 
-static void whoever_takes_over_has_a_new_fence_and_is_not_ready(void **state)
+static void whoever_takes_over_first_has_a_new_fence_and_is_not_ready(void **state)
 {
     (void)state;
     struct log_writer seen = look(log_a);
@@ -79,8 +79,8 @@ static void whoever_holds_the_lease_takes_over_from_itself(void **state)
     itself.holds = true;
     assert_outcome(log_a, log_mysql_take(log_a, &seen, &itself, &next), LOG_DONE);
     assert_int_equal(next, fence + 1);
-    assert_false(look(log_a).ready);
-    assert_outcome(log_a, log_mysql_renew(log_a, fence), LOG_REFUSED);
+    assert_true(look(log_a).ready); /* the log was confirmed on this server of MySQL */
+    assert_outcome(log_a, log_mysql_renew(log_a, fence, 0), LOG_REFUSED);
     /* Not from what has been taken since. */
     assert_outcome(log_a, log_mysql_take(log_a, &seen, &itself, &next), LOG_REFUSED);
 }
@@ -178,14 +178,25 @@ static void a_lease_is_renewed_by_its_holder_alone(void **state)
     (void)state;
     uint64_t fence = take_over(log_a, 1);
     assert_run(other, "UPDATE tidings_writer SET until=NOW(3)-INTERVAL 1 SECOND");
-    assert_outcome(log_a, log_mysql_renew(log_a, fence), LOG_DONE);
+    assert_outcome(log_a, log_mysql_renew(log_a, fence, 0), LOG_DONE);
     assert_in_range(look(log_a).lease_left_ms, 1, LOG_LEASE_MS);
-    assert_outcome(log_a, log_mysql_renew(log_a, fence + 1), LOG_REFUSED);
+    assert_outcome(log_a, log_mysql_renew(log_a, fence + 1, 0), LOG_REFUSED);
     end_lease();
     take_over(log_b, 2);
-    assert_outcome(log_a, log_mysql_renew(log_a, fence), LOG_REFUSED);
+    assert_outcome(log_a, log_mysql_renew(log_a, fence, 0), LOG_REFUSED);
     assert_outcome(log_a, log_mysql_give_back(log_a, fence), LOG_REFUSED);
     assert_true(look(log_a).lease_left_ms > 0);
+}
+
+/* MySQL was restored from an older state: the fence is in force again, the records are not there. */
+static void a_lease_is_not_renewed_on_a_log_that_went_back(void **state)
+{
+    (void)state;
+    struct log_end end = make_end(become_writer(log_a, 1), FIRST_POSITION, 0);
+    assert_outcome(log_a, log_mysql_renew(log_a, end.fence, FIRST_POSITION), LOG_DONE);
+    assert_outcome(log_a, log_mysql_renew(log_a, end.fence, FIRST_POSITION + 1), LOG_REFUSED);
+    assert_outcome(log_a, append_one(log_a, &end, "text"), LOG_DONE);
+    assert_outcome(log_a, log_mysql_renew(log_a, end.fence, FIRST_POSITION + 1), LOG_DONE);
 }
 
 /* After a failover of MySQL the row is there, and the server is another. */
@@ -197,7 +208,7 @@ static void a_fence_counts_on_no_other_server_of_mysql(void **state)
     uint64_t fence = 0;
     itself.holds = true;
     assert_run(other, "UPDATE tidings_writer SET server=server+1, until=NOW(3)");
-    assert_outcome(log_a, log_mysql_renew(log_a, end.fence), LOG_REFUSED);
+    assert_outcome(log_a, log_mysql_renew(log_a, end.fence, 0), LOG_REFUSED);
     assert_outcome(log_a, log_mysql_confirm(log_a, &end, ANY_ERA), LOG_REFUSED);
     assert_outcome(log_a, append_one(log_a, &end, "text"), LOG_REFUSED);
     struct log_writer seen = look(log_a), before = seen;
@@ -274,7 +285,7 @@ static void the_longest_address_fits(void **state)
 int test_log_writer(void)
 {
     const struct CMUnitTest tests[] = {
-        WRITER_TEST(whoever_takes_over_has_a_new_fence_and_is_not_ready),
+        WRITER_TEST(whoever_takes_over_first_has_a_new_fence_and_is_not_ready),
         WRITER_TEST(a_lease_that_holds_is_not_taken),
         WRITER_TEST(a_lease_that_was_given_back_is_taken_at_once),
         WRITER_TEST(whoever_holds_the_lease_takes_over_from_itself),
@@ -282,6 +293,7 @@ int test_log_writer(void)
         WRITER_TEST(of_several_takers_one_takes_over),
         WRITER_TEST(a_log_is_confirmed_as_it_is_only),
         WRITER_TEST(a_lease_is_renewed_by_its_holder_alone),
+        WRITER_TEST(a_lease_is_not_renewed_on_a_log_that_went_back),
         WRITER_TEST(a_fence_counts_on_no_other_server_of_mysql),
         WRITER_TEST(replicas_are_known_until_they_are_forgotten),
         WRITER_TEST(the_longest_address_fits),

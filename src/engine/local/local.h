@@ -260,8 +260,8 @@ bool clock_row_decode(struct bytes value, struct clock_row *row);
 /* The era that the log is in: 0 at first. */
 uint64_t era_load(struct kv_txn *txn);
 
-/* In the writer's turn: becomes the writer, by its own rules and limits; with a new era, if so. */
-enum tidings_err promote_in_turn(struct local *local, bool new_era);
+/* In the writer's turn: becomes the writer, by its own rules and limits. A later era than the log's begins with a record. */
+enum tidings_err promote_in_turn(struct local *local, uint64_t era);
 
 /* ---- apply.c -------------------------------------------------------------------------------- */
 

@@ -434,6 +434,10 @@ static void serve_question(struct peer *peer, uint8_t type, struct buf *message)
         end = local_end(peer->peers->local);
         peer_send_end(peer->wire, PEER_END, &end);
         break;
+    case PEER_TAIL:
+        replica_serve_tail(peer->peers->local, peer->wire,
+                           (struct bytes){(const uint8_t *)message->data, message->len});
+        break;
     case PEER_PROMOTE:
         serve_promotion(peer);
         break;

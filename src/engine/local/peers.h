@@ -13,6 +13,7 @@
  *     follower        HAND_OVER    address: it is to take over. The followed one changes nothing any more
  *     followed        HANDED_OVER  position and chain of its end, behind all records
  *     anybody         LOOK         nothing; answered by END
+ *                     TAIL         position; answered by RECORDS behind it, if there are any, and then by END
  *                     PROMOTE      nothing: the server that gets it takes over. Answered by PROMOTED, era and position
  *     whoever is asked REFUSED     whether to try again, why
  */
@@ -41,6 +42,7 @@ enum peer_message {
     PEER_WELCOME,
     PEER_CHANGES,
     PEER_REFUSALS,
+    PEER_TAIL,
 };
 
 enum {

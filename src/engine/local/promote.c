@@ -20,7 +20,7 @@ uint64_t era_load(struct kv_txn *txn)
 }
 
 /* A record that says so. In the writer's turn. */
-static enum tidings_err begin_era(struct local *local)
+static enum tidings_err begin_era(struct local *local, uint64_t era)
 {
     struct key key = key_meta("era");
     struct kv_txn txn;
@@ -28,7 +28,6 @@ static enum tidings_err begin_era(struct local *local)
     enum tidings_err err = kv_begin(local->kv, &txn);
     if (err)
         return err;
-    uint64_t era = era_load(&txn) + 1;
     put_u64(bytes, era);
     kv_put(&txn, TABLE_META, &key, bytes, sizeof bytes);
     save_version(local, &txn);
@@ -43,11 +42,11 @@ static enum tidings_err begin_era(struct local *local)
     return redo_sync(local->store->redo, true);
 }
 
-enum tidings_err promote_in_turn(struct local *local, bool new_era)
+enum tidings_err promote_in_turn(struct local *local, uint64_t era)
 {
     enum tidings_err err = load_committed(local);
-    if (!err && new_era)
-        err = begin_era(local);
+    if (!err && era > atomic_load(&local->era))
+        err = begin_era(local, era);
     if (err)
         return err;
     /* Limits are the writer's. Where several servers take turns, rules of heat and folding stay as they are in the log: each
@@ -75,7 +74,7 @@ enum tidings_err follower_promote(struct local *local, struct peer_end *end, con
     } else {
         follower_end(local);
         pthread_mutex_lock(&local->writer.turn);
-        err = promote_in_turn(local, true);
+        err = promote_in_turn(local, atomic_load(&local->era) + 1);
         pthread_mutex_unlock(&local->writer.turn);
         if (err)
             *message = tidings_err_text(err);

@@ -4,6 +4,7 @@
  * (replica_append.c).
  */
 #include <assert.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -33,6 +34,18 @@ void replica_say(struct replica *replica, const char *text, bool for_good)
         local->fault(local->fault_ctx, text);
 }
 
+void replica_tell(struct replica *replica, const char *format, ...)
+{
+    struct local *local = replica->local;
+    char text[1024];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    if (local->fault)
+        local->fault(local->fault_ctx, text);
+}
+
 int64_t replica_age(struct local *local)
 {
     struct replica *replica = local->replica;
@@ -53,6 +66,11 @@ void replica_status(struct local *local, struct tidings_replica *status)
     status->broken = replica->broken;
     pthread_mutex_unlock(&replica->mutex);
     snprintf(status->following, sizeof status->following, "mysql");
+    status->on_mysql = true;
+    status->diverged = atomic_load(&replica->diverged);
+    status->takeovers = atomic_load(&replica->takeovers);
+    status->reappended = atomic_load(&replica->reappended);
+    status->lost = atomic_load(&replica->lost);
     status->connected = !status->trouble[0];
     status->end = status->position;
     status->age_ms = status->role == TIDINGS_WRITER ? 0
@@ -99,8 +117,9 @@ static void *replica_main(void *arg)
     struct log_writer writer;
     int64_t told_ms = 0, renewed_ms = 0;
     thread_name("replica");
+    thread_block_sigpipe();
     while (!atomic_load(&replica->stopping)) {
-        bool at_end = true, ok = true;
+        bool at_end = true, ok = true, takes = false;
         int64_t asked_ms = wait_now_ms();
         struct tidings_call *reads = replica_reads_take(replica, &replica->reads);
         if (atomic_load(&local->role) == TIDINGS_WRITER) {
@@ -111,11 +130,13 @@ static void *replica_main(void *arg)
         }
         if (atomic_load(&local->role) != TIDINGS_WRITER && !replica_is_broken(replica)) {
             ok = replica_follow(replica, &writer, &at_end);
-            if (ok && replica_may_take_over(replica, &writer) && at_end)
-                replica_take_over(replica, &writer);
+            at_end |= replica->seen.ahead_ms != 0;
+            takes = ok && replica_may_take_over(replica, &writer) && at_end;
         }
         replica_reads_conclude(replica, reads, asked_ms, ok);
         replica_unsure_expire(replica);
+        if (takes)
+            replica_take_over(replica, &writer);
         replica_register(replica, &told_ms);
         bool writes = atomic_load(&local->role) == TIDINGS_WRITER;
         if (ok && at_end)

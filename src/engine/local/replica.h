@@ -6,10 +6,12 @@
 #ifndef LOCAL_REPLICA_H
 #define LOCAL_REPLICA_H
 
+#include "base/bytes.h"
 #include "tidings.h"
 
 struct local;
 struct replica;
+struct wire;
 
 /* Connects, makes the tables if there are none, and refuses a database of another community, or one that is not fit: *message
  * says what to do. `dir` has no data yet, or those of this community. */
@@ -48,6 +50,9 @@ bool replica_wait_position(struct local *local, uint64_t position, unsigned ms);
 
 /* Bytes that all servers of the log share: see tidings_secret. */
 enum tidings_err replica_secret(struct local *local, uint8_t secret[TIDINGS_SECRET_BYTES]);
+
+/* Answers PEER_TAIL: what this directory has behind a position. */
+void replica_serve_tail(struct local *local, struct wire *wire, struct bytes question);
 
 /* How old answers are, at most, in ms; 0 on the writer. */
 int64_t replica_age(struct local *local);

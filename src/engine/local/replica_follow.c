@@ -124,10 +124,10 @@ bool replica_follow(struct replica *replica, struct log_writer *writer, bool *at
     struct local *local = replica->local;
     struct redo_record *records = local->follower.records;
     struct log_batch batch;
-    struct peer_end end = local_end(local);
+    struct peer_end before = local_end(local);
     int64_t asked_ms = wait_now_ms();
     enum log_outcome outcome =
-        log_mysql_read(replica->asking, end.position, TAIL_READ_RECORDS, READ_BYTES, &batch);
+        log_mysql_read(replica->asking, before.position, TAIL_READ_RECORDS, READ_BYTES, &batch);
     atomic_store(&replica->away, outcome != LOG_DONE);
     if (outcome != LOG_DONE) {
         bool for_good = outcome == LOG_TRIMMED || outcome == LOG_CORRUPT;
@@ -137,33 +137,30 @@ bool replica_follow(struct replica *replica, struct log_writer *writer, bool *at
     for (size_t i = 0; i < batch.n; i++)
         records[i] = replica_record_of(&batch.records[i]);
     enum tidings_err err = batch.n ? apply_records(local, records, batch.n) : TIDINGS_OK;
+    if (err == TIDINGS_CORRUPT && replica_disagrees(replica, &records[0])) {
+        *writer = batch.writer;
+        replica_diverge(replica, writer);
+        return false;
+    }
     if (err) {
         char text[COMPLAINT_BYTES];
         snprintf(text, sizeof text, "following the log stands still behind batch %" PRIu64 ": %s",
-                 end.position, tidings_err_text(err));
+                 before.position, tidings_err_text(err));
         replica_say(replica, text, err == TIDINGS_CORRUPT || err == TIDINGS_UNCERTAIN);
         return false;
     }
-    struct peer_end asked_at = end;
-    end = local_end(local);
     *writer = batch.writer;
-    /* Pushed records may have come since the question was asked. */
-    *at_end = end.position >= writer->position;
-    bool differs = asked_at.position > writer->position ||
-                   (end.position == writer->position &&
-                    memcmp(end.chain.bytes, writer->chain, CHAIN_BYTES) != 0);
-    if (differs) {
-        replica_say(replica, "this directory has changes that the log in MySQL does not have",
-                    true);
+    if (!replica_compare(replica, &before, writer))
         return false;
-    }
+    *at_end = !replica->seen.ahead_ms && local_end(local).position >= writer->position;
     bool believed = writer->ready && writer->server == writer->asked; /* rule 12 */
     if (*at_end && believed) {
         atomic_store(&replica->current_ms, asked_ms);
         replica_unsure_resolve(replica, writer->fence);
     }
     replica_writer_note(replica, writer);
-    replica_say(replica, "", false);
+    if (!replica->seen.ahead_ms)
+        replica_say(replica, "", false);
     return true;
 }
 

@@ -42,13 +42,20 @@ struct replica {
     _Atomic bool append_underway;
     _Atomic bool away;      /* the last question was not answered: reads do not wait for the next */
     _Atomic bool is_pushed; /* the writer sends its records: MySQL is asked rarely */
+    _Atomic uint64_t takeovers, reappended, lost; /* records, since it was opened */
+    _Atomic bool diverged;
+    int64_t patient_ms; /* it takes over no sooner: another server is to */
 
     struct {
         uint64_t server; /* of MySQL, that answers, and since when that one */
         int64_t since_ms;
         int64_t until_ms; /* end of the lease, and since when that one */
         int64_t leased_ms;
-    } seen; /* the thread that follows */
+        int64_t ahead_ms; /* since when the log ends before what this replica has; 0: it does not */
+        int64_t held_ms;  /* and a writer makes changes to that log nevertheless; 0: none does */
+        uint64_t agreed;  /* where the log ended when it was last found to be the own one there, */
+        uint8_t agreed_chain[CHAIN_BYTES]; /* and the chain */
+    } seen;                                /* the thread that follows */
 
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t changed;
@@ -69,6 +76,10 @@ struct replica {
 void replica_say(struct replica *replica, const char *text, bool for_good);
 bool replica_is_broken(struct replica *replica);
 
+/* A line of the log, which is not the replica's state. */
+void replica_tell(struct replica *replica, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* ---- replica_append.c ----------------------------------------------------------------------- */
 
 void *replica_appender_main(void *replica);
@@ -88,7 +99,7 @@ void replica_reads_conclude(struct replica *replica, struct tidings_call *reads,
                             bool answered);
 
 /* Asks MySQL one question and applies the records of its answer. *writer is the writer's row, *at_end whether this replica has
- * all records. False: it cannot go on now. */
+ * all records and no others (seen.ahead_ms). False: it cannot go on now. */
 bool replica_follow(struct replica *replica, struct log_writer *writer, bool *at_end);
 
 /* The next question is asked at once. */
@@ -115,7 +126,44 @@ enum tidings_err replica_push_start(struct replica *replica);
 void replica_push_wake(struct replica *replica);
 void replica_push_stop(struct replica *replica);
 
+/* ---- replica_records.c ---------------------------------------------------------------------- */
+
+/* Own records behind `after`, up to `upto`, as record_pack has them: TAIL_READ_RECORDS at most. Returns their number; 0: the own
+ * log does not go back that far. Thread-safe. */
+size_t replica_own_read(struct local *local, uint64_t after, uint64_t upto, struct buf *packed);
+
+/* The records of such a message; they live as long as its bytes. Returns their number; 0: it has none, or others. */
+size_t replica_unpack(const struct buf *packed, struct redo_record records[TAIL_READ_RECORDS]);
+
+/* The own chain at a position. False: the own log does not go back that far. */
+bool replica_own_chain(struct local *local, uint64_t position, struct chain *chain);
+
+/* ---- replica_diverge.c ---------------------------------------------------------------------- */
+
+/* Compares the end of the log with the own one, as it was before the log was asked. False: this replica has another history; it
+ * has said what is dropped, and follows no more. True as well for one that is ahead of the log: seen.ahead_ms says so. */
+bool replica_compare(struct replica *replica, const struct peer_end *own,
+                     const struct log_writer *writer);
+
+/* Whether the record, which the log has behind the own end, is of another history than this directory. */
+bool replica_disagrees(struct replica *replica, const struct redo_record *next);
+
+/* Says which records this directory has that the log does not have, and ends following. */
+void replica_diverge(struct replica *replica, const struct log_writer *writer);
+
+/* ---- replica_merge.c ------------------------------------------------------------------------ */
+
+/*
+ * Completes the log for whoever has taken the fence: what this replica or another one has behind its end is appended again, and
+ * this replica has all of it. *era is the era to go on with: a new one, if something may be lost. False: not now.
+ */
+bool replica_merge(struct replica *replica, const struct log_writer *seen, uint64_t fence,
+                   uint64_t *era);
+
 /* ---- replica_lease.c ------------------------------------------------------------------------ */
+
+/* Rule 5: follows to the end of the log. False: it cannot go on now. */
+bool replica_read_to_end(struct replica *replica, struct log_writer *writer);
 
 /* Makes no changes any more. */
 void replica_step_down(struct replica *replica);

@@ -15,7 +15,9 @@ void replica_lease_keep(struct replica *replica)
 {
     int64_t sent_ms = wait_now_ms();
     uint64_t fence = atomic_load(&replica->fence);
-    enum log_outcome outcome = fence ? log_mysql_renew(replica->asking, fence) : LOG_REFUSED;
+    uint64_t position = local_end(replica->local).position;
+    enum log_outcome outcome =
+        fence ? log_mysql_renew(replica->asking, fence, position) : LOG_REFUSED;
     if (outcome == LOG_DONE && atomic_load(&replica->lease_ms) < sent_ms + LOG_LEASE_MS)
         atomic_store(&replica->lease_ms, sent_ms + LOG_LEASE_MS);
     bool over = wait_now_ms() >= atomic_load(&replica->lease_ms);
@@ -29,19 +31,22 @@ void replica_lease_keep(struct replica *replica)
     }
 }
 
-/* Rule 5: to the end, under the new fence, before anything is executed. */
-static bool replica_read_to_end(struct replica *replica, struct log_writer *writer)
+/* Under the new fence, before anything is executed. */
+bool replica_read_to_end(struct replica *replica, struct log_writer *writer)
 {
     bool at_end = false;
-    while (!at_end && !atomic_load(&replica->stopping))
+    while (!at_end && !atomic_load(&replica->stopping)) {
         if (!replica_follow(replica, writer, &at_end))
             return false;
+        at_end |= replica->seen.ahead_ms != 0;
+    }
     return at_end;
 }
 
 /*
  * Whether the lease is over: by MySQL's clock. If that was set back, it never is: then when the row has not moved for so long.
- * Rule 7: on another server of MySQL than the fence was taken on, a whole lease later than that one was first seen.
+ * Rule 7: on another server of MySQL than the fence was taken on, or on a log that went back, a whole lease later than that was
+ * first seen: so long a writer of before may answer exact reads.
  */
 bool replica_may_take_over(struct replica *replica, const struct log_writer *writer)
 {
@@ -57,30 +62,27 @@ bool replica_may_take_over(struct replica *replica, const struct log_writer *wri
     bool stuck =
         writer->lease_left_ms > LOG_LEASE_MS && now_ms - replica->seen.leased_ms > LOG_LEASE_MS;
     bool moved = writer->holder && writer->server != writer->asked;
-    return (writer->lease_left_ms <= 0 || stuck) &&
-           (!moved || now_ms - replica->seen.since_ms > LOG_LEASE_MS);
+    bool ahead = replica->seen.ahead_ms != 0;
+    return (writer->lease_left_ms <= 0 || stuck) && now_ms >= replica->patient_ms &&
+           (!moved || now_ms - replica->seen.since_ms > LOG_LEASE_MS) &&
+           (!ahead || now_ms - replica->seen.ahead_ms > LOG_LEASE_MS);
 }
 
-void replica_take_over(struct replica *replica, const struct log_writer *seen)
+/* The log is complete, and this replica has all of it. */
+static void replica_become_writer(struct replica *replica, uint64_t fence, uint64_t era)
 {
     struct local *local = replica->local;
-    struct log_holder holder = {.id = replica->id, .address = replica->address};
-    struct log_writer writer;
-    struct log_end end = {0};
-    int64_t sent_ms = wait_now_ms();
-    if (log_mysql_take(replica->asking, seen, &holder, &end.fence) != LOG_DONE ||
-        !replica_read_to_end(replica, &writer) || writer.fence != end.fence)
-        return;
-    replica_unsure_resolve(replica, end.fence);
+    replica_unsure_resolve(replica, fence);
     struct peer_end own = local_end(local);
-    end.position = own.position;
+    struct log_end end = {.fence = fence, .position = own.position};
+    int64_t sent_ms = wait_now_ms();
     memcpy(end.chain, own.chain.bytes, CHAIN_BYTES);
-    if (log_mysql_confirm(replica->asking, &end, own.era) != LOG_DONE)
+    if (log_mysql_confirm(replica->asking, &end, era) != LOG_DONE)
         return;
     pthread_mutex_lock(&local->writer.turn);
     atomic_store(&replica->lease_ms, sent_ms + LOG_LEASE_MS);
-    atomic_store(&replica->fence, end.fence);
-    enum tidings_err err = promote_in_turn(local, false);
+    atomic_store(&replica->fence, fence);
+    enum tidings_err err = promote_in_turn(local, era);
     pthread_mutex_unlock(&local->writer.turn);
     replica_batch_done(local);
     if (err) {
@@ -89,5 +91,15 @@ void replica_take_over(struct replica *replica, const struct log_writer *seen)
         return;
     }
     forward_writer_note(local, "", end.fence);
+    atomic_fetch_add(&replica->takeovers, 1);
     writer_wake(local);
+}
+
+void replica_take_over(struct replica *replica, const struct log_writer *seen)
+{
+    struct log_holder holder = {.id = replica->id, .address = replica->address};
+    uint64_t fence, era;
+    if (log_mysql_take(replica->asking, seen, &holder, &fence) == LOG_DONE &&
+        replica_merge(replica, seen, fence, &era))
+        replica_become_writer(replica, fence, era);
 }

@@ -89,7 +89,7 @@ enum log_outcome log_say(struct log_mysql *log, enum log_outcome outcome, const 
     return outcome;
 }
 
-static void disconnect(struct log_mysql *log)
+void log_disconnect(struct log_mysql *log)
 {
     sql_close(log->sql);
     log->sql = NULL;
@@ -99,7 +99,7 @@ bool log_connect(struct log_mysql *log)
 {
     int64_t until_ms = wait_now_ms() + log->deadline_ms;
     if (log->sql && !sql_is_alive(log->sql))
-        disconnect(log);
+        log_disconnect(log);
     if (log->sql) {
         sql_until(log->sql, until_ms);
         return true;
@@ -118,7 +118,7 @@ enum log_outcome log_fail(struct log_mysql *log, enum sql_outcome outcome, bool 
 {
     bool sent = sql_was_sent(log->sql);
     log_say(log, LOG_FAILED, "%s", sql_message(log->sql));
-    disconnect(log);
+    log_disconnect(log);
     if (outcome != SQL_LOST)
         return LOG_FAILED;
     return changes && sent ? LOG_UNKNOWN : LOG_UNREACHABLE;

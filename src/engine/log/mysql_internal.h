@@ -23,6 +23,8 @@ struct log_mysql {
 struct buf *log_mysql_text(struct log_mysql *log);
 /* Connects if need be; false: LOG_UNREACHABLE, with a message. The call must have ended when its deadline is over. */
 bool log_connect(struct log_mysql *log);
+/* The next call connects anew. */
+void log_disconnect(struct log_mysql *log);
 /* Every failure ends the connection: the server undoes what was not committed. */
 enum log_outcome log_fail(struct log_mysql *log, enum sql_outcome outcome, bool changes);
 enum log_outcome log_say(struct log_mysql *log, enum log_outcome outcome, const char *format, ...)
@@ -44,12 +46,18 @@ bool log_take_bytes(const struct log_mysql *log, unsigned field, void *to, size_
 /* Copies a field of at most LOG_ADDRESS_MAX bytes. */
 bool log_take_address(const struct log_mysql *log, unsigned field, char *to);
 
+/*
+ * Condition: the server takes changes from everybody. Users with enough privileges can change a read-only server, which is the
+ * former primary after a switchover: what is written there is lost. Newer servers say OFF instead of 0.
+ */
+#define LOG_WRITABLE "CAST(@@GLOBAL.read_only AS CHAR) IN ('0','OFF')"
+
 /* The columns of log_take_writer, of a table that is called w; and the number of columns. */
 #define LOG_WRITER_COLUMNS                                                              \
     "w.fence,w.holder,w.address,w.server,@@server_id,w.ready,w.era,w.position,w.chain," \
     "w.bytes,CAST(UNIX_TIMESTAMP(w.until)*1000 AS SIGNED),TIMESTAMPDIFF(MICROSECOND,"   \
-    "NOW(3),w.until) DIV 1000,CAST(UNIX_TIMESTAMP(NOW(3))*1000 AS SIGNED)"
-enum { LOG_WRITER_FIELDS = 13 };
+    "NOW(3),w.until) DIV 1000,CAST(UNIX_TIMESTAMP(NOW(3))*1000 AS SIGNED)," LOG_WRITABLE
+enum { LOG_WRITER_FIELDS = 14 };
 /* False: no server writes such a row. */
 bool log_take_writer(const struct log_mysql *log, struct log_writer *writer);
 

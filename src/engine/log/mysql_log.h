@@ -98,6 +98,7 @@ struct log_writer {
     int64_t
         lease_left_ms; /* by that clock; 0 and less: over. More than LOG_LEASE_MS: the clock was set back since */
     int64_t clock_ms; /* that clock */
+    bool writable;    /* the server of MySQL is not read-only */
 };
 
 enum log_outcome log_mysql_look(struct log_mysql *log, struct log_writer *writer);
@@ -111,8 +112,8 @@ struct log_holder {
 };
 
 /*
- * Takes over from the writer that was seen: a new fence, not ready. LOG_REFUSED if the row or the server of MySQL is another
- * one now, or the lease is not over by MySQL's clock. A lease of more than LOG_LEASE_MS never ends, since that clock was set
+ * Takes over from the writer that was seen: a new fence, which is ready if the log was confirmed on this server of MySQL.
+ * LOG_REFUSED if the row or the server of MySQL is another one now, or the lease is not over by MySQL's clock. A lease of more than LOG_LEASE_MS never ends, since that clock was set
  * back: it counts as over, and the caller must have seen the same until_ms for LOG_LEASE_MS by a clock of its own. Nor can this
  * call know since when the caller has seen the server of MySQL.
  */
@@ -128,8 +129,9 @@ struct log_end {
 
 /* The log on this server of MySQL is the one to go on with, and of this era, which is not before the row's. Renews the lease. */
 enum log_outcome log_mysql_confirm(struct log_mysql *log, const struct log_end *end, uint64_t era);
-/* The lease begins anew, LOG_LEASE_MS from when MySQL does it. */
-enum log_outcome log_mysql_renew(struct log_mysql *log, uint64_t fence);
+/* The lease begins anew, LOG_LEASE_MS from when MySQL does it. LOG_REFUSED as well if the log ends before `position`, which was
+ * in it: MySQL was restored from an older state. */
+enum log_outcome log_mysql_renew(struct log_mysql *log, uint64_t fence, uint64_t position);
 /* Anybody may take over at once. The caller appends nothing under this fence any more. */
 enum log_outcome log_mysql_give_back(struct log_mysql *log, uint64_t fence);
 
@@ -161,7 +163,9 @@ struct log_batch {
 
 /*
  * The records behind a position, at most so many (LOG_RECORDS_MAX) of so many bytes together, but one at least if there is one;
- * and the writer's row of the same moment: one round trip. LOG_TRIMMED: the first of them is not kept any more.
+ * and the writer's row of the same moment: one round trip. LOG_TRIMMED: the first of them is not kept any more. LOG_UNREACHABLE
+ * as well if the server is read-only, and the next call connects anew: after a switchover the address leads to another server,
+ * and what the former primary says is old.
  */
 enum log_outcome log_mysql_read(struct log_mysql *log, uint64_t after, size_t max_records,
                                 size_t max_bytes, struct log_batch *batch);

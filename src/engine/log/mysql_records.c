@@ -30,7 +30,10 @@ static void put_move(struct buf *text, const struct log_end *end, bool ready,
     log_put(text, ",position=", last->position);
     log_put_bytes(text, ",chain=", last->chain, sizeof last->chain);
     log_put(text, ",bytes=bytes+", bytes);
-    log_put(text, ",until=" LOG_UNTIL " WHERE id=1 AND server=@@server_id AND fence=", end->fence);
+    log_put(text,
+            ",until=" LOG_UNTIL " WHERE id=1 AND server=@@server_id AND " LOG_WRITABLE
+            " AND fence=",
+            end->fence);
     log_put(text, " AND ready=", ready);
     log_put(text, " AND position=", end->position);
     log_put_bytes(text, " AND chain=", end->chain, sizeof end->chain);
@@ -210,6 +213,12 @@ enum log_outcome log_mysql_read(struct log_mysql *log, uint64_t after, size_t ma
     if (!take_rows(log, max_records, &found))
         return log_say(log, LOG_CORRUPT,
                        "tidings_writer or tidings_log has a row that no server writes");
+    if (!found.writer.writable) {
+        log_disconnect(log);
+        return log_say(log, LOG_UNREACHABLE,
+                       "the server of MySQL is read-only: name the primary, or SET GLOBAL "
+                       "read_only=OFF if this is the primary");
+    }
     if (found.writer.position > after && (!found.n || found.records[0].position != after + 1))
         return say_missing(log, after);
     if (!is_sound(&found, after))

@@ -4,8 +4,8 @@
 
 #include "engine/log/mysql_internal.h"
 
-/* A fence counts on the server of MySQL where it was taken, and nowhere else. */
-#define HELD " WHERE id=1 AND server=@@server_id AND fence="
+/* A fence counts on the server of MySQL where it was taken, and nowhere else; nor there once it is not the primary any more. */
+#define HELD " WHERE id=1 AND server=@@server_id AND " LOG_WRITABLE " AND fence="
 
 bool log_take_writer(const struct log_mysql *log, struct log_writer *writer)
 {
@@ -21,6 +21,7 @@ bool log_take_writer(const struct log_mysql *log, struct log_writer *writer)
     writer->until_ms = sql_i64(sql, 10);
     writer->lease_left_ms = sql_i64(sql, 11);
     writer->clock_ms = sql_i64(sql, 12);
+    writer->writable = sql_u64(sql, 13);
     return log_take_address(log, 2, writer->address) &&
            log_take_bytes(log, 8, writer->chain, sizeof writer->chain);
 }
@@ -45,8 +46,8 @@ enum log_outcome log_mysql_take(struct log_mysql *log, const struct log_writer *
     struct buf *text = log_mysql_text(log);
     size_t n = strlen(holder->address);
     assert(n <= LOG_ADDRESS_MAX);
-    buf_literal(text, "UPDATE tidings_writer SET fence=fence+1,ready=0,server=@@server_id,"
-                      "until=" LOG_UNTIL);
+    buf_literal(text, "UPDATE tidings_writer SET fence=fence+1,"
+                      "ready=IF(server=@@server_id,ready,0),server=@@server_id,until=" LOG_UNTIL);
     log_put(text, ",holder=", holder->id);
     log_put_bytes(text, ",address=", holder->address, n);
     log_put(text, " WHERE id=1 AND fence=", seen->fence);
@@ -77,10 +78,12 @@ enum log_outcome log_mysql_confirm(struct log_mysql *log, const struct log_end *
     return log_change_one(log, "another server has taken over, or the log goes on elsewhere");
 }
 
-enum log_outcome log_mysql_renew(struct log_mysql *log, uint64_t fence)
+enum log_outcome log_mysql_renew(struct log_mysql *log, uint64_t fence, uint64_t position)
 {
-    log_put(log_mysql_text(log), "UPDATE tidings_writer SET until=" LOG_UNTIL HELD, fence);
-    return log_change_one(log, "another server has taken over");
+    struct buf *text = log_mysql_text(log);
+    log_put(text, "UPDATE tidings_writer SET until=" LOG_UNTIL HELD, fence);
+    log_put(text, " AND position>=", position);
+    return log_change_one(log, "another server has taken over, or the log went back");
 }
 
 enum log_outcome log_mysql_give_back(struct log_mysql *log, uint64_t fence)
