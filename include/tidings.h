@@ -1477,7 +1477,6 @@ struct tidings_import {
     uint64_t taken;    /* out, with those of before: facts that are there now, ... */
     uint64_t repeated; /* ... that said nothing new, ... */
     uint64_t rejected; /* ... and lines that were refused */
-    uint64_t early;    /* out: times before 2020, which no id can have: cut to its beginning */
     bool stopped;      /* out: it was interrupted */
 };
 TIDINGS_API enum tidings_err tidings_import(struct tidings *engine, struct tidings_import *in,

@@ -106,8 +106,6 @@ static void tell_refused(void *ctx, uint64_t line, const char *field, const char
 
 static int tell_end(const struct tidings_import *import)
 {
-    if (import->early)
-        printf("%" PRIu64 " times before 2020 were cut to its beginning\n", import->early);
     printf("%" PRIu64 " facts taken, %" PRIu64 " repeated, %" PRIu64 " refused\n", import->taken,
            import->repeated, import->rejected);
     if (import->stopped) {

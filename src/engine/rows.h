@@ -115,6 +115,10 @@ struct rows {
     /* The key of a post; empty if it has none. */
     struct bytes (*get_post_key)(struct view *view, uint64_t post);
 
+    /* The stored time of an id below ID_EARLY_END; false if there is none. NULL, both: the engine stores none. */
+    bool (*get_time)(struct view *view, uint64_t id, int64_t *ms);
+    void (*put_time)(struct view *view, uint64_t id, int64_t ms);
+
     /* Heads: never NULL; an empty one where nothing was published. */
     const struct head *(*get_head)(struct view *view, enum realm realm, uint64_t author);
     void (*add_number)(struct view *view, enum realm realm, uint64_t author, uint64_t id);

@@ -68,10 +68,18 @@ size_t view_page(struct view *view, const struct list *list, const struct tiding
     return limit;
 }
 
+int64_t view_time(struct view *view, uint64_t id)
+{
+    int64_t ms;
+    if (id < ID_EARLY_END && view->rows->get_time && view->rows->get_time(view, id, &ms))
+        return ms;
+    return id_time_ms(id);
+}
+
 void view_user_row(struct view *view, struct reply *reply, uint64_t user, uint64_t stamp)
 {
     struct tidings_user_row *row = &reply->answer->u.users.rows[reply->answer->u.users.n++];
-    *row = (struct tidings_user_row){.user_id = user, .since = id_time_ms(stamp)};
+    *row = (struct tidings_user_row){.user_id = user, .since = view_time(view, stamp)};
     view_profile(view, user, reply->arena, &row->name, &row->avatar);
 }
 

@@ -120,6 +120,9 @@ static inline struct bytes bytes_of(struct tidings_text text)
 void view_profile(struct view *view, uint64_t user, struct arena *arena, struct tidings_text *name,
                   struct tidings_text *avatar);
 
+/* The time of an id: the stored one of what was imported with a time before 2020, else the one in the id. */
+int64_t view_time(struct view *view, uint64_t id);
+
 /* How many rows a page may have. */
 size_t view_limit(const struct view *view, const struct tidings_page *page);
 

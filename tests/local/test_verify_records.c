@@ -2,6 +2,7 @@
 /* Verify, against damage to posts, and records that cannot be read at all; see community.h. */
 #include <string.h>
 
+#include "domain/ids.h"
 #include "local/community.h"
 
 /* ---- Posts ---------------------------------------------------------------------------------- */
@@ -167,6 +168,27 @@ static void an_age_without_an_answer_is_mended(void **state)
     assert_mended();
 }
 
+static struct key time_key(uint64_t id)
+{
+    struct key key = {.n = 1, .bytes = {ROW_TIME}};
+    key_add_id(&key, id);
+    return key;
+}
+
+/* Times of before 2020 are those of ids of its first day. */
+static void a_time_that_no_id_can_have_is_mended(void **state)
+{
+    (void)state;
+    const uint8_t old[] = {1}, half[] = {0x80};
+    row_put(TABLE_KEY, time_key(16), (struct bytes){old, sizeof old});
+    open_engine();
+    assert_verifies();
+    row_put(TABLE_KEY, time_key(ID_EARLY_END), (struct bytes){old, sizeof old});
+    assert_mended();
+    row_put(TABLE_KEY, time_key(32), (struct bytes){half, sizeof half});
+    assert_mended();
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, community_begin, community_end)
@@ -190,6 +212,7 @@ int main(void)
         TEST(ids_newer_than_the_newest_are_found),
         TEST(an_answer_kept_for_ever_is_mended),
         TEST(an_age_without_an_answer_is_mended),
+        TEST(a_time_that_no_id_can_have_is_mended),
     };
 #undef TEST
     return RUN_TESTS(tests);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "domain/ids.h"
 #include "engine/facts/taking.h"
 
 /* ---- What is open --------------------------------------------------------------------------- */
@@ -124,6 +125,22 @@ void applier_note(struct applier *a, uint64_t id)
         a->newest = id;
 }
 
+/* A time that is not in the id is stored beside it. */
+static void applier_put_time(struct applier *a, uint64_t id, bool timed, uint64_t at)
+{
+    const struct rows *rows = a->view->rows;
+    if (timed && id && id < ID_EARLY_END && at < (uint64_t)EARLY_END_MS &&
+        (int64_t)at != id_time_ms(id) && rows->put_time)
+        rows->put_time(a->view, id, (int64_t)at);
+}
+
+static void applier_put_times(struct applier *a, const struct fact *fact)
+{
+    applier_put_time(a, fact->id, fact_has(fact, HAS(at)), fact->at);
+    applier_put_time(a, fact->edited_id, fact_has(fact, HAS(edited_at)), fact->edited_at);
+    applier_put_time(a, fact->deleted_id, fact_has(fact, HAS(deleted_at)), fact->deleted_at);
+}
+
 uint64_t applier_post(struct applier *a, uint64_t id, struct bytes key)
 {
     return id ? id : a->view->rows->get_key(a->view, KEY_POST, key);
@@ -233,6 +250,8 @@ enum fact_outcome applier_take(struct applier *a, const struct fact *fact, struc
     if (outcome != FACT_TAKEN)
         return outcome;
     a->place = place;
+    if (fact->type != FACT_UNFOLLOW)
+        applier_put_times(a, fact);
     applier_note(a, fact->id);
     applier_note(a, fact->edited_id);
     applier_note(a, fact->deleted_id);

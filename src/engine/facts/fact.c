@@ -4,7 +4,6 @@
 #include <stddef.h>
 
 #include "base/json_out.h"
-#include "domain/ids.h"
 
 const struct field_row fact_fields[FACT_FIELD_COUNT] = {
 #define X(name, kind, type) \
@@ -31,12 +30,6 @@ const struct word fact_reactions[] = {
 const char *fact_type_name(enum fact_type type)
 {
     return fact_types[type].name;
-}
-
-void fact_stamp(struct fact *fact, uint64_t id)
-{
-    FACT_SET(fact, id, id);
-    FACT_SET(fact, at, (uint64_t)id_time_ms(id));
 }
 
 /* ---- Writing -------------------------------------------------------------------------------- */

@@ -184,9 +184,6 @@ static inline bool fact_has(const struct fact *fact, uint64_t fields)
     return (fact->has & fields) == fields;
 }
 
-/* Its id, and the time in it. */
-void fact_stamp(struct fact *fact, uint64_t id);
-
 /* Appends the fact as a line, with its end. */
 void fact_write(const struct fact *fact, struct buf *to);
 

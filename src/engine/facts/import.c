@@ -246,7 +246,6 @@ static enum tidings_err import_others(struct importing *im, const char *first, s
     }
     if (!err && !im->in->stopped)
         err = end_piece(im);
-    im->in->early = im->others ? others_early(im->others) : 0;
     return err;
 }
 
@@ -297,7 +296,7 @@ enum tidings_err facts_import(struct engine *engine, struct tidings_import *in,
 {
     struct importing *im = calloc(1, sizeof *im);
     in->stopped = false;
-    in->resumed = in->early = 0;
+    in->resumed = 0;
     if (!im) {
         *message = tidings_err_text(TIDINGS_NO_MEMORY);
         return TIDINGS_NO_MEMORY;

@@ -441,7 +441,12 @@ static bool has_its_fields(const struct fact *fact, bool own, struct refusal *re
     return !refusal->reason;
 }
 
-/* The time of an id stands beside it, and must not say anything else. */
+static bool id_may_have_time(uint64_t id, uint64_t at)
+{
+    return (uint64_t)id_time_ms(id) == at || (id < ID_EARLY_END && at < (uint64_t)EARLY_END_MS);
+}
+
+/* The time of an id stands beside it, and says nothing else, but for times before 2020. */
 static bool times_fit(const struct fact *fact, struct refusal *refusal)
 {
     static const struct {
@@ -458,7 +463,7 @@ static bool times_fit(const struct fact *fact, struct refusal *refusal)
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         uint64_t id = *(const uint64_t *)((const char *)fact + pairs[i].id);
         uint64_t at = *(const uint64_t *)((const char *)fact + pairs[i].at);
-        if (fact_has(fact, pairs[i].both) && (uint64_t)id_time_ms(id) != at)
+        if (fact_has(fact, pairs[i].both) && !id_may_have_time(id, at))
             *refusal = (struct refusal){pairs[i].field, "it is not the time in the id"};
     }
     return !refusal->reason;

@@ -16,7 +16,7 @@ struct others {
     struct arena arena;
     struct sorter *by_time, *by_order;
     struct buf value;
-    uint64_t rejected, early;
+    uint64_t rejected;
 };
 
 /* What is sorted: the line, and what became known of it. */
@@ -106,7 +106,6 @@ static enum tidings_err take_line(struct others *others, const char *line, size_
         refuse(others, number, &refusal);
     } else {
         fact.line = number;
-        others->early += fact_has(&fact, HAS(at)) && fact.at < (uint64_t)ID_EPOCH_MS;
         err = add_by_time(others, &fact, (struct bytes){(const uint8_t *)line, n});
     }
     arena_clear(&others->arena);
@@ -151,6 +150,19 @@ static enum tidings_err add_by_order(struct others *others, const struct fact *f
     return add(others, others->by_order, key, waiting);
 }
 
+/* Whether an edit or a deletion has an id of its own: one with a time that no id, or another fact's id, has in it. */
+static bool needs_own_id(const struct fact *fact, uint64_t field, uint64_t at)
+{
+    return fact_has(fact, field) && at < (uint64_t)EARLY_END_MS;
+}
+
+/* How many ids behind its own a fact takes: those of a scene's messages, then of an edit and of a deletion. */
+static size_t ids_behind(const struct fact *fact)
+{
+    return fact->messages.n + needs_own_id(fact, HAS(edited_at), fact->edited_at) +
+           needs_own_id(fact, HAS(deleted_at), fact->deleted_at);
+}
+
 /* Gives ids in the order of time. */
 static enum tidings_err order_all(struct others *others)
 {
@@ -164,8 +176,7 @@ static enum tidings_err order_all(struct others *others)
         if (fact_has(&fact, HAS(at))) {
             uint64_t id = id_next(last, (int64_t)fact.at);
             waiting.id = last = id ? id : TIDINGS_ID_MAX - 1;
-            /* Messages take the ids behind their scene's. */
-            last += fact.messages.n * ID_STEP;
+            last += ids_behind(&fact) * ID_STEP;
         }
         err = add_by_order(others, &fact, &waiting);
         bool in_history =
@@ -206,20 +217,26 @@ enum tidings_err others_collect(struct input *input, const char *first, size_t n
 
 /* ---- Out ------------------------------------------------------------------------------------ */
 
-/* A time as an id: none is before the thing itself. */
-static uint64_t id_at(uint64_t at, uint64_t id)
+/* The id of an edit or a deletion, and its time: neither is before the thing itself. *own is the next id behind the fact's. */
+static uint64_t id_of_change(const struct fact *fact, uint64_t field, uint64_t *at, uint64_t *own)
 {
-    uint64_t then = id_floor((int64_t)at);
-    return then > id ? then : id;
+    if (needs_own_id(fact, field, *at)) {
+        *at = *at > fact->at ? *at : fact->at;
+        *own += ID_STEP;
+        return *own - ID_STEP;
+    }
+    uint64_t then = id_floor((int64_t)*at);
+    return then > fact->id ? then : fact->id;
 }
 
 static void set_ids(struct fact *fact, uint64_t id)
 {
+    uint64_t own = id + (fact->messages.n + 1) * ID_STEP;
     FACT_SET(fact, id, id);
     if (fact_has(fact, HAS(edited_at)))
-        FACT_SET(fact, edited_id, id_at(fact->edited_at, id));
+        FACT_SET(fact, edited_id, id_of_change(fact, HAS(edited_at), &fact->edited_at, &own));
     if (fact_has(fact, HAS(deleted_at)))
-        FACT_SET(fact, deleted_id, id_at(fact->deleted_at, id));
+        FACT_SET(fact, deleted_id, id_of_change(fact, HAS(deleted_at), &fact->deleted_at, &own));
     for (size_t i = 0; i < fact->messages.n; i++)
         fact->messages.at[i].id = id + (i + 1) * ID_STEP;
 }
@@ -245,11 +262,6 @@ bool others_next(struct others *others, struct arena *arena, struct fact *fact, 
 uint64_t others_rejected(const struct others *others)
 {
     return others->rejected;
-}
-
-uint64_t others_early(const struct others *others)
-{
-    return others->early;
 }
 
 void others_free(struct others *others)

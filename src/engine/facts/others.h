@@ -23,9 +23,8 @@ enum tidings_err others_collect(struct input *input, const char *first, size_t n
 bool others_next(struct others *others, struct arena *arena, struct fact *fact, size_t *bytes,
                  enum tidings_err *err);
 
-/* Lines that were refused; times that lie before all that ids can have. */
+/* How many lines were refused. */
 uint64_t others_rejected(const struct others *others);
-uint64_t others_early(const struct others *others);
 
 void others_free(struct others *others);
 

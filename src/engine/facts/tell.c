@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/facts/tell.h"
 
-#include "domain/ids.h"
-
 static void tell(struct teller *teller, const struct fact *fact)
 {
     if (teller->sink && teller_goes_on(teller))
         teller->enough = !teller->sink->take(teller->sink, fact);
+}
+
+/* An id, and its time. */
+static void tell_stamp(struct teller *teller, struct fact *fact, uint64_t id)
+{
+    FACT_SET(fact, id, id);
+    FACT_SET(fact, at, (uint64_t)view_time(teller->view, id));
 }
 
 static bool is_wanted(const struct teller *teller, uint64_t user)
@@ -47,15 +52,15 @@ void tell_profile(struct teller *teller, uint64_t user, const struct profile_rec
 }
 
 /* When it was edited and deleted. */
-static void set_changes(struct fact *fact, uint64_t edited, uint64_t removed)
+static void set_changes(struct teller *teller, struct fact *fact, uint64_t edited, uint64_t removed)
 {
     if (edited) {
         FACT_SET(fact, edited_id, edited);
-        FACT_SET(fact, edited_at, (uint64_t)id_time_ms(edited));
+        FACT_SET(fact, edited_at, (uint64_t)view_time(teller->view, edited));
     }
     if (removed) {
         FACT_SET(fact, deleted_id, removed);
-        FACT_SET(fact, deleted_at, (uint64_t)id_time_ms(removed));
+        FACT_SET(fact, deleted_at, (uint64_t)view_time(teller->view, removed));
     }
 }
 
@@ -66,7 +71,7 @@ void tell_post(struct teller *teller, uint64_t id, const struct post_record *pos
     if (!is_wanted(teller, post->author))
         return;
     struct bytes body = rows->get_body(teller->view, id);
-    fact_stamp(&fact, id);
+    tell_stamp(teller, &fact, id);
     FACT_SET(&fact, author_id, post->author);
     FACT_SET(&fact, kind, (int)post->kind);
     SET_TEXT(&fact, key, rows->get_post_key(teller->view, id));
@@ -75,7 +80,7 @@ void tell_post(struct teller *teller, uint64_t id, const struct post_record *pos
     SET_TEXT(&fact, extra, post->extra);
     if (!post->deleted && !bytes_same(post->excerpt, fact_excerpt(teller->view, body)))
         FACT_SET(&fact, excerpt, post->excerpt);
-    set_changes(&fact, post->edited, post->removed);
+    set_changes(teller, &fact, post->edited, post->removed);
     tell(teller, &fact);
 }
 
@@ -91,7 +96,7 @@ void tell_scene(struct teller *teller, uint64_t id, const struct scene_record *s
     }
     if (!is_wanted(teller, story.author))
         return;
-    fact_stamp(&fact, id);
+    tell_stamp(teller, &fact, id);
     FACT_SET(&fact, story_id, scene->story);
     SET_TEXT(&fact, title, scene->title);
     if (scene->n_messages && !story.deleted) {
@@ -100,7 +105,7 @@ void tell_scene(struct teller *teller, uint64_t id, const struct scene_record *s
         fact.has |= HAS(messages);
     }
     fact_set_given(&fact, given, n_given);
-    set_changes(&fact, scene->edited, scene->removed);
+    set_changes(teller, &fact, scene->edited, scene->removed);
     tell(teller, &fact);
 }
 
@@ -111,7 +116,7 @@ void tell_comment(struct teller *teller, uint64_t id, const struct comment_recor
     if (!is_wanted(teller, comment->user))
         return;
     teller->view->rows->get_comment_body(teller->view, id, &body);
-    fact_stamp(&fact, id);
+    tell_stamp(teller, &fact, id);
     FACT_SET(&fact, user_id, comment->user);
     FACT_SET(&fact, post_id, comment->post);
     if (comment->parent)
@@ -162,7 +167,7 @@ void tell_pair(struct teller *teller, const struct tie *tie)
 {
     struct fact fact = {.type = tie->realm == REALM_POSTS ? FACT_FOLLOW : FACT_SUBSCRIPTION};
     if (pair_stands(&tie->pair))
-        fact_stamp(&fact, tie->pair.rank);
+        tell_stamp(teller, &fact, tie->pair.rank);
     FACT_SET(&fact, user_id, tie->fan);
     if (tie->realm == REALM_POSTS)
         FACT_SET(&fact, author_id, tie->author);
@@ -184,7 +189,7 @@ void tell_map(struct teller *teller, enum realm realm, uint64_t user, uint64_t a
             view_corrupt(teller->view);
             return;
         }
-        fact_stamp(&fact, map->read_stamp[i]);
+        tell_stamp(teller, &fact, map->read_stamp[i]);
         FACT_SET(&fact, user_id, user);
         if (realm == REALM_POSTS)
             FACT_SET(&fact, post_id, head->ids[first + i]);
@@ -200,7 +205,7 @@ void tell_history(struct teller *teller, uint64_t user, struct history_entry ent
     struct fact fact = {.type = FACT_HISTORY};
     if (entry.stamp <= cleared)
         return;
-    fact_stamp(&fact, entry.stamp);
+    tell_stamp(teller, &fact, entry.stamp);
     FACT_SET(&fact, user_id, user);
     FACT_SET(&fact, post_id, entry.post);
     tell(teller, &fact);
@@ -210,7 +215,7 @@ void tell_reaction(struct teller *teller, uint64_t user, uint64_t target, enum t
                    enum tidings_reaction reaction, uint64_t stamp)
 {
     struct fact fact = {.type = FACT_REACTION};
-    fact_stamp(&fact, stamp);
+    tell_stamp(teller, &fact, stamp);
     FACT_SET(&fact, user_id, user);
     if (kind == TIDINGS_TARGET_POST)
         FACT_SET(&fact, post_id, target);
@@ -238,7 +243,7 @@ void tell_webhooks(struct teller *teller)
     size_t n = teller->user ? 0 : teller->view->rows->get_webhooks(teller->view, &rows);
     for (size_t i = 0; i < n && teller_goes_on(teller); i++) {
         struct fact fact = {.type = FACT_WEBHOOK};
-        fact_stamp(&fact, rows[i].record.created);
+        tell_stamp(teller, &fact, rows[i].record.created);
         FACT_SET(&fact, name, rows[i].name);
         FACT_SET(&fact, url, rows[i].record.url);
         FACT_SET(&fact, secret, rows[i].record.secret);

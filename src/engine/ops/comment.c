@@ -237,7 +237,7 @@ static void fill_comment(struct view *view, struct reply *reply, uint64_t id, bo
         .body = view_text(view, reply->arena, body),
         .status = comment.status,
         .moderated = comment.moderated,
-        .created_at = id_time_ms(id),
+        .created_at = view_time(view, id),
         .counts = comment_counts(view, &comment),
     };
     struct reaction_record mine = view->rows->get_reaction(view, reply->op->user_id, id);

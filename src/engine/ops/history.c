@@ -48,7 +48,7 @@ static void fill_row(struct view *view, struct reply *reply, const struct place 
         .post_id = place->id,
         .author_id = post.author,
         .title = view_text(view, reply->arena, post.title),
-        .read_at = id_time_ms(place->at.a),
+        .read_at = view_time(view, place->at.a),
         .is_deleted = post.deleted,
     };
 }

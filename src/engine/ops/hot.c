@@ -70,10 +70,10 @@ static void fill_row(struct view *view, struct reply *reply, uint64_t id,
         .author_id = post.author,
         .title = view_text(view, reply->arena, post.title),
         .excerpt = view_text(view, reply->arena, post.excerpt),
-        .created_at = id_time_ms(id),
+        .created_at = view_time(view, id),
         .counts = post_counts(view, &counts),
     };
-    row->heat = heat_decayed(view->settings, row->counts.hot_score, view->now_ms - row->created_at);
+    row->heat = heat_decayed(view->settings, row->counts.hot_score, view->now_ms - id_time_ms(id));
     view_profile(view, post.author, reply->arena, &row->author_name, NULL);
 }
 

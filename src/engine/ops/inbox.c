@@ -255,9 +255,9 @@ static void fill_item(struct view *view, struct reply *reply, const struct tie *
         .kind = post.kind,
         .title = view_text(view, reply->arena, post.title),
         .excerpt = view_text(view, reply->arena, post.excerpt),
-        .created_at = id_time_ms(id),
+        .created_at = view_time(view, id),
         .is_read = read != 0,
-        .read_at = read ? id_time_ms(read) : 0,
+        .read_at = read ? view_time(view, read) : 0,
         .is_deleted = post.deleted,
     };
     view_profile(view, tie->author, reply->arena, &item->author_name, NULL);

@@ -89,7 +89,7 @@ static void fill_notification(struct view *view, struct reply *reply, const stru
             .author_id = story.author,
             .story_title = view_text(view, reply->arena, story.title),
             .scene_title = view_text(view, reply->arena, scene.title),
-            .created_at = id_time_ms(id),
+            .created_at = view_time(view, id),
             .is_read = tie_read_stamp(view, tie, seq) != 0,
         };
 }

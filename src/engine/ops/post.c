@@ -166,7 +166,7 @@ enum tidings_err answer_publish(struct view *view, struct reply *reply)
     post->title = view_text(view, reply->arena, bytes_of(op->u.publish.title));
     post->body = view_text(view, reply->arena, bytes_of(op->u.publish.body));
     post->extra = view_text(view, reply->arena, bytes_of(op->u.publish.extra));
-    post->created_at = id_time_ms(post->id);
+    post->created_at = view_time(view, post->id);
     view_profile(view, post->author_id, reply->arena, &post->author_name, NULL);
     fill_counts(view, reply, post);
     return TIDINGS_OK;
@@ -182,8 +182,8 @@ static void fill_post(struct view *view, struct reply *reply, uint64_t id,
         .title = view_text(view, reply->arena, post->title),
         .body = view_text(view, reply->arena, view->rows->get_body(view, id)),
         .extra = view_text(view, reply->arena, post->extra),
-        .created_at = id_time_ms(id),
-        .edited_at = post->edited ? id_time_ms(post->edited) : 0,
+        .created_at = view_time(view, id),
+        .edited_at = post->edited ? view_time(view, post->edited) : 0,
     };
     view_profile(view, post->author, reply->arena, &out->author_name, NULL);
     fill_counts(view, reply, out);

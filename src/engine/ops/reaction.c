@@ -166,7 +166,7 @@ static void fill_reacted(struct view *view, struct reply *reply, const struct pl
     bool on_post = target.kind == TIDINGS_TARGET_POST;
     *row = (struct tidings_reacted_row){
         .id = place->id,
-        .at = id_time_ms(place->at.a),
+        .at = view_time(view, place->at.a),
         .post_id = target.post_id,
         .author_id = on_post ? target.post.author : target.comment.user,
         .text = on_post ? view_text(view, reply->arena, target.post.title)

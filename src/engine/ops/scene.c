@@ -271,8 +271,8 @@ static void fill_scene(struct view *view, struct reply *reply, uint64_t id, uint
         .number = scene->seq + 1,
         .title = view_text(view, reply->arena, scene->title),
         .n_messages = scene->n_messages,
-        .created_at = id_time_ms(id),
-        .edited_at = scene->edited ? id_time_ms(scene->edited) : 0,
+        .created_at = view_time(view, id),
+        .edited_at = scene->edited ? view_time(view, scene->edited) : 0,
     };
 }
 

@@ -90,7 +90,7 @@ static void fill_subscription(struct view *view, struct reply *reply,
             .story_id = subscription->author,
             .author_id = story.author,
             .title = view_text(view, reply->arena, story.title),
-            .since = id_time_ms(subscription->rank),
+            .since = view_time(view, subscription->rank),
             .is_deleted = story.deleted,
         };
 }

@@ -240,7 +240,7 @@ static void fill(struct view *view, struct arena *arena, struct bytes name,
         .dead = record->dead,
         .last_error = view_text(view, arena, record->last_error),
         .events = record->events,
-        .created_at = id_time_ms(record->created),
+        .created_at = view_time(view, record->created),
     };
 }
 

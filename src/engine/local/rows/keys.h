@@ -51,6 +51,11 @@ enum scene_row {
     ROW_MESSAGES = 'm', /* its messages */
 };
 
+/* Rows of TABLE_KEY beside those of enum key_kind and of posts. No id begins with such a byte. */
+enum key_row {
+    ROW_TIME = 't', /* + id: its time, in ms since 1970 */
+};
+
 #define ID_MASK ((UINT64_C(1) << (ID_BYTES * 8)) - 1)
 
 static inline void key_add_byte(struct key *key, uint8_t byte)

@@ -50,12 +50,12 @@ static size_t key_length(const struct form *form)
     return ID_BYTES + (form->row ? 1 : 0) + more[form->more];
 }
 
-/* Names of keys stand in the table of posts' keys, too, and are longer, or begin with a letter that no id begins with. */
+/* Other rows stand in the table of posts' keys, too: each begins with a letter, which no id does. */
 static bool is_of(const struct form *form, enum table table, struct bytes key)
 {
     return form->table == table && key.n == key_length(form) &&
            (!form->row || key.p[ID_BYTES] == form->row) &&
-           (table != TABLE_KEY || (key.p[0] != KEY_POST && key.p[0] != KEY_COMMENT));
+           (table != TABLE_KEY || key.p[0] < KEY_COMMENT);
 }
 
 static void take_numbers(const struct form *form, struct bytes key, struct moved *moved)

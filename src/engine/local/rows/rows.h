@@ -6,6 +6,7 @@
  *     authors.c   authors' lists, in the table and in memory
  *     pairs.c     pairs and read maps                 journal.c   the reading history, in blocks
  *     targets.c   reactions, counts, comments         stories.c   scenes, shelves, reading positions
+ *     post_keys.c what posts are called elsewhere     times.c     times that ids cannot have
  *     names.c     who has which name                  lists.c     all other lists that are read page by page
  */
 #ifndef LOCAL_ROWS_H
@@ -126,6 +127,14 @@ void local_put_key(struct view *view, enum key_kind kind, struct bytes key, uint
 
 /* The key of a post; {NULL, 0} if it has none. */
 struct bytes local_key_of(struct view *view, uint64_t post);
+
+/* ---- times.c -------------------------------------------------------------------------------- */
+
+bool local_get_time(struct view *view, uint64_t id, int64_t *ms);
+void local_put_time(struct view *view, uint64_t id, int64_t ms);
+
+/* The time in a row of ROW_TIME; false if the row cannot be one. */
+bool time_row_decode(struct bytes key, struct bytes value, int64_t *ms);
 
 /* ---- lists.c -------------------------------------------------------------------------------- */
 

@@ -41,6 +41,16 @@ static void check_post_of_key(struct check *check, struct bytes key, struct byte
         verify_differ(check, "the key \"%.*s\" is of no post", (int)name.n, (const char *)name.p);
 }
 
+/* Without the row, the time is the one in the id. */
+static void check_time(struct check *check, struct bytes key, struct bytes value)
+{
+    int64_t ms;
+    if (time_row_decode(key, value, &ms))
+        return;
+    verify_differ(check, "a time is stored for an id that cannot have it");
+    verify_mend_long(check, TABLE_KEY, key, (struct bytes){NULL, 0});
+}
+
 void verify_key(struct check *check, struct bytes key, struct bytes value)
 {
     if (key.n > 1 && key.p[0] == KEY_POST) {
@@ -48,6 +58,8 @@ void verify_key(struct check *check, struct bytes key, struct bytes value)
     } else if (key.n > 1 && key.p[0] == KEY_COMMENT) {
         verify_differ(check, "a key of a comment is left of an import");
         verify_mend_long(check, TABLE_KEY, key, (struct bytes){NULL, 0});
+    } else if (key.n > 1 && key.p[0] == ROW_TIME) {
+        check_time(check, key, value);
     } else if (key.n != ID_BYTES || local_get_key(check->view, KEY_POST, value) != get_id(key.p)) {
         verify_differ(check, "a post has a key by which it is not found");
     }
