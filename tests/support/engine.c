@@ -65,11 +65,21 @@ static enum tidings_err open_cluster(const struct tidings_options *options, stru
     return err;
 }
 
+/* The local engine, which reads ahead whatever a change may touch. */
+static enum tidings_err open_ahead(const struct tidings_options *options, struct tidings **engine,
+                                   const char **message)
+{
+    enum { ALWAYS = 2 };
+    struct tidings_options ahead = *options;
+    ahead.settings.read_ahead = ALWAYS;
+    return tidings_open(&ahead, engine, message);
+}
+
 static const struct chosen {
     const char *name;
     enum tidings_err (*open)(const struct tidings_options *options, struct tidings **engine,
                              const char **message);
-} engines[] = {{"local", tidings_open}, {"cluster", open_cluster}};
+} engines[] = {{"local", tidings_open}, {"ahead", open_ahead}, {"cluster", open_cluster}};
 
 static const struct chosen *chosen(void)
 {
@@ -99,7 +109,7 @@ void engine_must_exist(void)
 
 bool engine_is_local(void)
 {
-    return chosen()->open == tidings_open;
+    return chosen()->open != open_cluster;
 }
 
 bool engine_covers(const struct tidings_moment *as_of, uint64_t id)

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "engine/local/ahead.h"
 #include "engine/local/local.h"
 #include "engine/local/memory/recent.h"
 #include "engine/local/rows/told.h"
@@ -301,10 +302,14 @@ enum tidings_err apply_records(struct local *local, const struct redo_record *re
 {
     pthread_mutex_lock(&local->writer.turn);
     enum tidings_err err = check_chains(local, records, n);
+    if (!err && ahead_begin_records(local->ahead, records, n))
+        ahead_end(local->ahead);
     if (!err) {
+        struct ahead_watch watch = ahead_watch_begin(local->ahead, n);
         do
             err = apply(local, records, n);
         while (err == TIDINGS_NO_SPACE && kv_can_grow(local->kv));
+        ahead_watch_end(local->ahead, &watch, n);
     }
     if (!err)
         redo_sync(local->store->redo, false);

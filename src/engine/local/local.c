@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "engine/local/ahead.h"
 #include "engine/local/memory/recent.h"
 #include "engine/ops/ops.h"
 
@@ -141,6 +142,7 @@ static void release(struct local *local)
 {
     replica_release(local);
     follower_release(local);
+    ahead_free(local->ahead);
     tail_free(local->tail);
     wire_context_free(local->wire_context);
     pthread_mutex_destroy(&local->promotion);
@@ -266,7 +268,8 @@ static enum tidings_err start(struct local *local, const struct tidings_options 
     local->heads = heads_new();
     local->recent = recent_new(local->settings.recent_mb << 20);
     local->tail = options->peer_listen ? tail_new(TAIL_BYTES) : NULL;
-    if (!local->heads || !local->recent || (options->peer_listen && !local->tail))
+    local->ahead = ahead_new(local);
+    if (!local->heads || !local->ahead || !local->recent || (options->peer_listen && !local->tail))
         return TIDINGS_NO_MEMORY;
     enum tidings_err err = open_key(local, options, message);
     if (!err && options->mysql)
