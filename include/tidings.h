@@ -83,58 +83,59 @@ TIDINGS_API const char *tidings_err_text(enum tidings_err err);
 
 /* name, default, least, most, what it is. One row is a field here, a flag, a variable and a line of
  * documentation elsewhere. */
-#define TIDINGS_SETTINGS(X)                                                                 \
-    X(follow_burst, 100, 1, 1000000, "follows, unfollows, changes of settings in one go")   \
-    X(follow_refill_ms, 1000, 1, 86400000, "milliseconds until one of them is given back")  \
-    X(following_max, 5000, 1, 1000000, "authors a user may follow")                         \
-    X(name_max, 64, 1, 256, "characters in a profile name")                                 \
-    X(avatar_max, 512, 1, 4096, "bytes in an avatar URL")                                   \
-    X(title_max, 200, 1, 1000, "characters in a title")                                     \
-    X(body_max, 65536, 1, 1048576, "bytes in a body")                                       \
-    X(excerpt_max, 140, 0, 1000, "characters of the body shown in lists")                   \
-    X(mark_max, 500, 1, 10000, "posts marked by id in one operation")                       \
-    X(many_max, 1000, 1, 100000, "users whose badges are asked for in one operation")       \
-    X(ids_max, 100, 1, 1000, "users or posts asked about in one operation otherwise")       \
-    X(publish_burst, 60, 1, 1000000, "posts a user may publish in one go")                  \
-    X(publish_refill_ms, 1000, 1, 86400000, "milliseconds until one is given back")         \
-    X(react_burst, 600, 1, 1000000, "reactions set and removed a user may make in one go")  \
-    X(react_refill_ms, 100, 1, 86400000, "milliseconds until one of them is given back")    \
-    X(comment_burst, 60, 1, 1000000, "comments a user may write in one go")                 \
-    X(comment_refill_ms, 1000, 1, 86400000, "milliseconds until one is given back")         \
-    X(comment_max, 4000, 1, 100000, "characters in a comment")                              \
-    X(fold_down, 3, 1, 1000000, "downvotes without which no comment folds")                 \
-    X(fold_percent, 200, 0, 1000000, "downvotes per 100 likes, plus one, that fold")        \
-    X(hot_like, 3, 0, 1000, "what a like adds to a post's heat")                            \
-    X(hot_fav, 4, 0, 1000, "what a favourite adds to a post's heat")                        \
-    X(hot_comment, 5, 0, 1000, "what a visible comment adds to a post's heat")              \
-    X(hot_comment_like, 2, 0, 1000, "what a like adds to a comment's heat")                 \
-    X(hot_comment_reply, 3, 0, 1000, "what a visible reply adds to a comment's heat")       \
-    X(hot_comment_down, 4, 0, 1000, "what a downvote takes from a comment's heat")          \
-    X(hot_half_life_hours, 0, 0, 87600, "hours in which a post's heat halves; 0: never")    \
-    X(scenes_max, 10000, 1, 1000000, "scenes of a story")                                   \
-    X(messages_max, 1000, 1, 10000, "messages of a scene")                                  \
-    X(message_max, 4000, 1, 100000, "characters in a message")                              \
-    X(reading_max, 10000, 1, 1000000, "stories a user's reading positions are kept of")     \
-    X(subscriptions_max, 5000, 1, 1000000, "stories a user may subscribe to")               \
-    X(webhooks_max, 64, 1, 1000, "webhooks there may be")                                   \
-    X(page_default, 20, 1, 1000, "rows on a page when no limit is given")                   \
-    X(page_max, 100, 1, 1000, "rows on a page at most")                                     \
-    X(event_days, 14, 1, 3650, "days an event is kept")                                     \
-    X(read_events, 0, 0, 1, "1: reading, too, writes events")                               \
-    X(once_hours, 24, 1, 720, "hours an idempotency key is remembered")                     \
-    X(deadline_ms, 10000, 100, 600000, "milliseconds until a call is given up (cluster)")   \
-    X(queue_max, 4096, 1, 1000000, "changes waiting for the writer at most")                \
-    X(batch_max, 1024, 1, 100000, "changes made durable together at most")                  \
-    X(readers_max, 126, 1, 4096, "reads under way at the same moment at most")              \
-    X(recent_mb, 128, 0, 1048576, "MiB for the pairs of users who were here lately")        \
-    X(heads_mb, 1024, 1, 1048576, "MiB for authors' lists of posts (cluster)")              \
-    X(reconcile_hours, 24, 0, 8760, "hours in which all is recounted; 0: never (cluster)")  \
-    X(workers, 1, 0, 1, "1: tells Kafka and keeps keys, while no other does (cluster)")     \
-    X(kafka_tls, 0, 0, 1, "1: TLS to Kafka's brokers, which are verified")                  \
-    X(kafka_partitions, 1, 1, 1000, "partitions of the topic, if it has to be made")        \
-    X(map_mb, 262144, 16, 67108864, "largest size of the data file in MiB (address space)") \
-    X(log_segment_mb, 64, 1, 1024, "MiB of a segment of the redo log")                      \
-    X(snapshot_log_mb, 256, 1, 1048576, "MiB of redo log after which a base image is made") \
+#define TIDINGS_SETTINGS(X)                                                                   \
+    X(follow_burst, 100, 1, 1000000, "follows, unfollows, changes of settings in one go")     \
+    X(follow_refill_ms, 1000, 1, 86400000, "milliseconds until one of them is given back")    \
+    X(following_max, 5000, 1, 1000000, "authors a user may follow")                           \
+    X(name_max, 64, 1, 256, "characters in a profile name")                                   \
+    X(avatar_max, 512, 1, 4096, "bytes in an avatar URL")                                     \
+    X(title_max, 200, 1, 1000, "characters in a title")                                       \
+    X(body_max, 65536, 1, 1048576, "bytes in a body")                                         \
+    X(excerpt_max, 140, 0, 1000, "characters of the body shown in lists")                     \
+    X(mark_max, 500, 1, 10000, "posts marked by id in one operation")                         \
+    X(many_max, 1000, 1, 100000, "users whose badges are asked for in one operation")         \
+    X(ids_max, 100, 1, 1000, "users or posts asked about in one operation otherwise")         \
+    X(publish_burst, 60, 1, 1000000, "posts a user may publish in one go")                    \
+    X(publish_refill_ms, 1000, 1, 86400000, "milliseconds until one is given back")           \
+    X(react_burst, 600, 1, 1000000, "reactions set and removed a user may make in one go")    \
+    X(react_refill_ms, 100, 1, 86400000, "milliseconds until one of them is given back")      \
+    X(comment_burst, 60, 1, 1000000, "comments a user may write in one go")                   \
+    X(comment_refill_ms, 1000, 1, 86400000, "milliseconds until one is given back")           \
+    X(comment_max, 4000, 1, 100000, "characters in a comment")                                \
+    X(fold_down, 3, 1, 1000000, "downvotes without which no comment folds")                   \
+    X(fold_percent, 200, 0, 1000000, "downvotes per 100 likes, plus one, that fold")          \
+    X(hot_like, 3, 0, 1000, "what a like adds to a post's heat")                              \
+    X(hot_fav, 4, 0, 1000, "what a favourite adds to a post's heat")                          \
+    X(hot_comment, 5, 0, 1000, "what a visible comment adds to a post's heat")                \
+    X(hot_comment_like, 2, 0, 1000, "what a like adds to a comment's heat")                   \
+    X(hot_comment_reply, 3, 0, 1000, "what a visible reply adds to a comment's heat")         \
+    X(hot_comment_down, 4, 0, 1000, "what a downvote takes from a comment's heat")            \
+    X(hot_half_life_hours, 0, 0, 87600, "hours in which a post's heat halves; 0: never")      \
+    X(scenes_max, 10000, 1, 1000000, "scenes of a story")                                     \
+    X(messages_max, 1000, 1, 10000, "messages of a scene")                                    \
+    X(message_max, 4000, 1, 100000, "characters in a message")                                \
+    X(reading_max, 10000, 1, 1000000, "stories a user's reading positions are kept of")       \
+    X(subscriptions_max, 5000, 1, 1000000, "stories a user may subscribe to")                 \
+    X(webhooks_max, 64, 1, 1000, "webhooks there may be")                                     \
+    X(page_default, 20, 1, 1000, "rows on a page when no limit is given")                     \
+    X(page_max, 100, 1, 1000, "rows on a page at most")                                       \
+    X(event_days, 14, 1, 3650, "days an event is kept")                                       \
+    X(read_events, 0, 0, 1, "1: reading, too, writes events")                                 \
+    X(once_hours, 24, 1, 720, "hours an idempotency key is remembered")                       \
+    X(deadline_ms, 10000, 100, 600000, "milliseconds until a call is given up (cluster)")     \
+    X(queue_max, 4096, 1, 1000000, "changes waiting for the writer at most")                  \
+    X(batch_max, 1024, 1, 100000, "changes made durable together at most")                    \
+    X(readers_max, 126, 1, 4096, "reads under way at the same moment at most")                \
+    X(read_ahead, 1, 0, 2, "reading ahead for changes: 0 never, 1 while they wait, 2 always") \
+    X(recent_mb, 128, 0, 1048576, "MiB for the pairs of users who were here lately")          \
+    X(heads_mb, 1024, 1, 1048576, "MiB for authors' lists of posts (cluster)")                \
+    X(reconcile_hours, 24, 0, 8760, "hours in which all is recounted; 0: never (cluster)")    \
+    X(workers, 1, 0, 1, "1: tells Kafka and keeps keys, while no other does (cluster)")       \
+    X(kafka_tls, 0, 0, 1, "1: TLS to Kafka's brokers, which are verified")                    \
+    X(kafka_partitions, 1, 1, 1000, "partitions of the topic, if it has to be made")          \
+    X(map_mb, 262144, 16, 67108864, "largest size of the data file in MiB (address space)")   \
+    X(log_segment_mb, 64, 1, 1024, "MiB of a segment of the redo log")                        \
+    X(snapshot_log_mb, 256, 1, 1048576, "MiB of redo log after which a base image is made")   \
     X(log_days, 14, 1, 3650, "days back to which a backup can be restored")
 
 struct tidings_settings {

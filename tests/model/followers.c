@@ -3,6 +3,7 @@
 
 #include "generate.h"
 #include "run.h"
+#include "support/engine.h"
 #include "support/replica.h"
 
 #include <inttypes.h>
@@ -96,7 +97,7 @@ static bool open_follower(struct job *job)
     job->options.follow = job->address;
     job->options.peer_key_file = job->key;
     job->options.peer_listen = "127.0.0.1:0";
-    err = tidings_open(&job->options, &job->follower, &message);
+    err = engine_open(&job->options, &job->follower, &message);
     if (err != TIDINGS_OK)
         return run_fail(&job->run, "follower: %s: %s", tidings_err_code(err), message);
     if (!await(job)) /* what was told before it watched is not heard */

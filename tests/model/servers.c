@@ -4,6 +4,7 @@
 #include "generate.h"
 #include "random.h"
 #include "run.h"
+#include "support/engine.h"
 #include "support/replica.h"
 
 #include <inttypes.h>
@@ -45,7 +46,7 @@ static bool open_server(struct job *job, size_t i)
     struct tidings_options options = job->run.options;
     const char *message = NULL;
     options.dir = job->paths[i];
-    enum tidings_err err = tidings_open(&options, &job->engines[i], &message);
+    enum tidings_err err = engine_open(&options, &job->engines[i], &message);
 
     return err == TIDINGS_OK ||
            run_fail(&job->run, "server %zu: %s: %s", i, tidings_err_code(err), message);

@@ -172,11 +172,22 @@ static enum tidings_err open_follower(const struct tidings_options *options,
     return open_on_log(options, options->dir, url, engine, message);
 }
 
+/* The local engine, which reads ahead whatever a change may touch. */
+static enum tidings_err open_ahead(const struct tidings_options *options, struct tidings **engine,
+                                   const char **message)
+{
+    enum { ALWAYS = 2 };
+    struct tidings_options ahead = *options;
+    ahead.settings.read_ahead = ALWAYS;
+    return tidings_open(&ahead, engine, message);
+}
+
 static const struct chosen {
     const char *name;
     enum tidings_err (*open)(const struct tidings_options *options, struct tidings **engine,
                              const char **message);
 } engines[] = {{"local", tidings_open},
+               {"ahead", open_ahead},
                {"cluster", open_cluster},
                {"replica", open_replica},
                {"follower", open_follower}};
@@ -214,7 +225,7 @@ bool engine_is_local(void)
 
 bool engine_shares(void)
 {
-    return chosen()->open != tidings_open;
+    return chosen()->open != tidings_open && chosen()->open != open_ahead;
 }
 
 bool engine_covers(const struct tidings_moment *as_of, uint64_t id)

@@ -3,6 +3,8 @@
  * The engine that the tests of the contract run on: TIDINGS_TEST_ENGINE names it, `local` if it is not set. Another word
  * ends the program with a message. Whoever opens an engine here gets the one chosen.
  *
+ * `ahead` is the local engine, which reads ahead for every change, as it otherwise does while data is not in memory.
+ *
  * `cluster` needs the server of tests/support/with-mariadb. The name of the data directory stands for a database there, which
  * is made if it is missing.
  */

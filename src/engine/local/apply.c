@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "engine/local/ahead.h"
 #include "engine/local/local.h"
 #include "engine/local/memory/recent.h"
 #include "engine/local/rows/told.h"
@@ -347,10 +348,14 @@ enum tidings_err apply_records(struct local *local, const struct redo_record *re
         records++;
     bool follows = atomic_load(&local->role) == TIDINGS_FOLLOWER;
     enum tidings_err err = follows ? check_chains(local, records, n) : TIDINGS_STANDBY;
+    if (!err && n && ahead_begin_records(local->ahead, records, n))
+        ahead_end(local->ahead);
     if (!err && n) {
+        struct ahead_watch watch = ahead_watch_begin(local->ahead, n);
         do
             err = apply(local, records, n, &answered);
         while (err == TIDINGS_NO_SPACE && kv_can_grow(local->kv));
+        ahead_watch_end(local->ahead, &watch, n);
     }
     if (!err && n && local->replica)
         replica_applied(local, records, n);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/wait.h"
+#include "engine/local/ahead.h"
 #include "engine/local/memory/recent.h"
 #include "engine/ops/ops.h"
 
@@ -152,6 +153,7 @@ static void release(struct local *local)
     replica_release(local);
     forward_release(local);
     follower_release(local);
+    ahead_free(local->ahead);
     tail_free(local->tail);
     wire_context_free(local->wire_context);
     pthread_mutex_destroy(&local->promotion);
@@ -281,7 +283,8 @@ static enum tidings_err start(struct local *local, const struct tidings_options 
     local->recent = recent_new(local->settings.recent_mb << 20);
     bool is_followed = options->peer_listen || options->mysql;
     local->tail = is_followed ? tail_new(TAIL_BYTES) : NULL;
-    if (!local->heads || !local->recent || (is_followed && !local->tail))
+    local->ahead = ahead_new(local);
+    if (!local->heads || !local->ahead || !local->recent || (is_followed && !local->tail))
         return TIDINGS_NO_MEMORY;
     enum tidings_err err = open_key(local, options, message);
     if (!err && options->mysql)

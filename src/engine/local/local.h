@@ -8,6 +8,7 @@
  *     verify/     recomputing what is stored twice; the authors' lists anew from the posts
  *     snapshots.c a pool of snapshots, taken by whoever wants an answer
  *     writer.c    the one thread that changes anything, in batches
+ *     ahead.c     threads that read what a batch will touch, where it is not in memory
  *     sweep.c     removes what is nobody's any more
  *     load.c      what is kept in memory, from the data
  *     limits.c    limits that all servers of one log share
@@ -110,6 +111,7 @@ struct local {
     _Atomic uint64_t committed; /* the newest version that is durable: no reader sees a later one */
     struct snapshots snapshots;
     struct writer writer;
+    struct ahead *ahead;
 
     _Atomic enum tidings_replica_role role;
     _Atomic uint64_t era;

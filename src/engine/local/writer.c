@@ -12,6 +12,7 @@
 #include "base/thread.h"
 #include "base/wait.h"
 #include "domain/ids.h"
+#include "engine/local/ahead.h"
 #include "engine/local/local.h"
 #include "engine/local/memory/recent.h"
 #include "engine/ops/ops.h"
@@ -81,15 +82,14 @@ void writer_submit(struct local *local, struct tidings_call *call)
     complete(local, call, err);
 }
 
-/* Waits for work. True with a batch, empty after a time of idleness; false when it is time to stop.
- */
-static bool take_batch(struct local *local, struct tidings_call **batch, size_t *n)
+/* Waits for work, if so. True with a batch, empty after a time of idleness; false when it is time to stop. */
+static bool take_batch(struct local *local, bool waits, struct tidings_call **batch, size_t *n)
 {
     struct writer *writer = &local->writer;
     struct timespec until = wait_until(IDLE_SWEEP_MS / 1000);
 
     pthread_mutex_lock(&writer->mutex);
-    int rc = 0;
+    int rc = !waits;
     while (!writer->first && !writer->stopping && !rc)
         rc = pthread_cond_timedwait(&writer->wanted, &writer->mutex, &until);
     *batch = writer->first;
@@ -418,18 +418,37 @@ static void sync_log(struct local *local, bool now)
     pthread_mutex_unlock(&local->writer.turn);
 }
 
+static void execute(struct local *local, struct tidings_call *batch, size_t n)
+{
+    struct ahead_watch watch = ahead_watch_begin(local->ahead, n);
+    run_batch(local, batch, n);
+    ahead_watch_end(local->ahead, &watch, n);
+    sync_log(local, n == 0);
+}
+
+/* A batch that is read ahead is held back meanwhile, and the one before it executed. */
 static void *writer_main(void *arg)
 {
     struct local *local = arg;
-    struct tidings_call *batch;
-    size_t n;
+    struct tidings_call *batch, *held = NULL;
+    size_t n, n_held = 0;
     thread_name("writer");
     run_batch(local, NULL,
               0); /* what was done to the clock while nobody was here, before anybody writes */
-    while (take_batch(local, &batch, &n)) {
-        run_batch(local, batch, n);
-        sync_log(local, n == 0);
+    while (take_batch(local, !held, &batch, &n)) {
+        bool is_read = ahead_begin_calls(local->ahead, batch);
+        bool executed = held != NULL;
+        if (held)
+            execute(local, held, n_held);
+        held = is_read ? batch : NULL;
+        n_held = n;
+        if (is_read)
+            ahead_end(local->ahead);
+        else if (batch || !executed)
+            execute(local, batch, n);
     }
+    if (held)
+        execute(local, held, n_held);
     sync_log(local, true);
     return NULL;
 }

@@ -25,6 +25,8 @@ struct local_view {
     uint64_t before;         /* writer: the newest id when this operation began */
     bool followed;           /* writer: others follow the log, and tell what it tells */
     bool spent;              /* writer: an event has taken the operation's own id */
+    bool
+        heads_differ; /* rehearsal: what was done to a head is not in memory, so that heads must not be asked any more */
 };
 
 static inline struct local_view *local_of(const struct view *view)

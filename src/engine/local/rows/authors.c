@@ -25,6 +25,8 @@ const struct realm_rows realm_rows[] = {
 const struct head *local_get_head(struct view *view, enum realm realm, uint64_t author)
 {
     const struct local_view *local = local_of(view);
+    if (local->heads_differ)
+        view_fail(view, TIDINGS_UNSUPPORTED);
     return heads_get(local->heads, author | realm_rows[realm].mark, local->version);
 }
 
@@ -53,10 +55,28 @@ static void put_deleted_chunk(struct view *view, enum realm realm, uint64_t auth
     kv_put(txn_of(view), realm_rows[realm].lists, &key, bytes, n);
 }
 
+/* A rehearsal changes nothing in memory, so that it must not ask there any more. */
+static void rehearse_head(struct view *view)
+{
+    local_of(view)->heads_differ = true;
+    local_of(view)->recent = NULL;
+}
+
+/* Touches the chunk that would be written of a list whose next number is `number`. */
+static void rehearse_list(struct view *view, enum realm realm, uint64_t author, enum author_row row,
+                          uint32_t number)
+{
+    struct key key = key_author(author, row, number / READMAP_POSTS);
+    kv_put(txn_of(view), realm_rows[realm].lists, &key, NULL, 0);
+    rehearse_head(view);
+}
+
 void local_add_number(struct view *view, enum realm realm, uint64_t author, uint64_t id)
 {
     const struct local_view *local = local_of(view);
-    if (heads_add_post(local->heads, author | realm_rows[realm].mark, local->version, id))
+    if (local->txn->rehearsal)
+        rehearse_list(view, realm, author, ROW_POSTS, local_get_head(view, realm, author)->n_posts);
+    else if (heads_add_post(local->heads, author | realm_rows[realm].mark, local->version, id))
         put_posts_chunk(view, realm, author, local_get_head(view, realm, author));
     else
         view_fail(view, TIDINGS_NO_MEMORY);
@@ -65,7 +85,11 @@ void local_add_number(struct view *view, enum realm realm, uint64_t author, uint
 void local_add_deletion(struct view *view, enum realm realm, uint64_t author, uint32_t number)
 {
     const struct local_view *local = local_of(view);
-    if (heads_add_deletion(local->heads, author | realm_rows[realm].mark, local->version, number))
+    if (local->txn->rehearsal)
+        rehearse_list(view, realm, author, ROW_DELETED,
+                      local_get_head(view, realm, author)->n_deleted);
+    else if (heads_add_deletion(local->heads, author | realm_rows[realm].mark, local->version,
+                                number))
         put_deleted_chunk(view, realm, author, local_get_head(view, realm, author));
     else
         view_fail(view, TIDINGS_NO_MEMORY);
@@ -77,7 +101,9 @@ void local_close_story(struct view *view, uint64_t story)
     const struct local_view *local = local_of(view);
     if (!local_get_head(view, REALM_SCENES, story)->n_posts)
         return;
-    if (!heads_close(local->heads, story | HEAD_STORY, local->version))
+    if (local->txn->rehearsal)
+        rehearse_head(view);
+    else if (!heads_close(local->heads, story | HEAD_STORY, local->version))
         view_fail(view, TIDINGS_NO_MEMORY);
     struct key key = key_id(story);
     uint8_t none[4] = {0};

@@ -66,8 +66,11 @@ void local_put_pair(struct view *view, struct tie *tie)
         struct key key = key_pair(tie->fan, row, tie->author);
         kv_put(txn_of(view), TABLE_USER, &key, value.p, value.n);
     }
-    recent_change(local_of(view), tie->fan | realm_rows[tie->realm].mark, tie->author,
-                  place == TIE_INSIDE ? value : (struct bytes){NULL, 0});
+    if (txn_of(view)->rehearsal)
+        local_of(view)->recent = NULL; /* from here on what is in the table counts */
+    else
+        recent_change(local_of(view), tie->fan | realm_rows[tie->realm].mark, tie->author,
+                      place == TIE_INSIDE ? value : (struct bytes){NULL, 0});
     tie->stored = place;
     list_follower(view, tie);
 }
@@ -131,6 +134,8 @@ size_t local_get_pairs(struct view *view, enum realm realm, uint64_t fan, bool h
     const struct local_view *local = local_of(view);
     size_t n = find_rows(view, realm, fan, out);
     struct tie_stored *stored = *out;
+    if (local->heads_differ)
+        view_fail(view, TIDINGS_UNSUPPORTED);
     for (size_t i = 0; heads && i < n; i++)
         stored[i].head = heads_newest(local->heads, stored[i].author | realm_rows[realm].mark);
     for (size_t i = 0; heads && i < n; i++)

@@ -19,6 +19,7 @@
 
 #include "base/buf.h"
 #include "engine/local/storage/redo.h"
+#include "engine/local/storage/rehearsal.h"
 
 enum {
     READERS_SPARE = 8,
@@ -613,7 +614,14 @@ enum tidings_err kv_reader_start(struct kv_txn *txn)
 
 void kv_reader_stop(struct kv_txn *txn)
 {
+    txn->rehearsal = NULL;
     mdb_txn_reset(txn->handle);
+}
+
+void kv_rehearse(struct kv_txn *txn, struct rehearsal *rehearsal)
+{
+    assert(!txn->writing);
+    txn->rehearsal = rehearsal;
 }
 
 void kv_reader_release(struct kv_txn *txn)
@@ -675,10 +683,63 @@ static inline bool got(struct kv_txn *txn, int rc, const MDB_val *v, struct byte
     return !rc;
 }
 
+/* As kv_get_long, where the rehearsal says something of the row. */
+static bool get_rehearsed(const struct rehearsed *row, struct bytes *value)
+{
+    if (row->is_put)
+        *value = row->value;
+    return row->is_put;
+}
+
 bool kv_get_long(struct kv_txn *txn, enum table table, struct bytes key, struct bytes *value)
 {
     MDB_val k = val_of(key), v;
-    return !txn->err && got(txn, get(txn, table, &k, &v), &v, value);
+    if (txn->err)
+        return false;
+    const struct rehearsed *row =
+        txn->rehearsal ? rehearsal_find(txn->rehearsal, table, key) : NULL;
+    return row ? get_rehearsed(row, value) : got(txn, get(txn, table, &k, &v), &v, value);
+}
+
+void kv_touch(struct kv_txn *txn, enum table table, struct bytes key)
+{
+    MDB_val k = val_of(key), v;
+    if (txn->err || mdb_get(txn->handle, txn->kv->dbi[table], &k, &v) || !v.mv_size)
+        return;
+    volatile uint8_t first =
+        *(const uint8_t *)v.mv_data; /* a large value lies on pages of its own */
+    (void)first;
+}
+
+/* The pages of one list, its last ones first, as LMDB takes them: their number, then the numbers of the pages. LMDB does not
+ * say where its map is, but a page that is read from the file is in memory for the map, too. */
+static void touch_free_list(const struct kv *kv, struct bytes list, size_t *skip, size_t *n)
+{
+    size_t pages = 0, page;
+    char byte;
+    if (list.n >= sizeof pages)
+        memcpy(&pages, list.p, sizeof pages);
+    if (list.n / sizeof pages <= pages)
+        return;
+    size_t left = pages - (*skip < pages ? *skip : pages);
+    *skip -= pages - left;
+    for (; left && *n; left--, --*n) {
+        memcpy(&page, list.p + left * sizeof page, sizeof page);
+        if (pread(kv->fd, &byte, 1, (off_t)(page * kv->page_bytes)) < 0)
+            *n = 1;
+    }
+}
+
+void kv_touch_free(struct kv_txn *txn, size_t skip, size_t n)
+{
+    enum { FREE_TABLE = 0 }; /* transactions in their order, and the pages that each has freed */
+    MDB_cursor *cursor;
+    MDB_val k, v;
+    if (txn->err || mdb_cursor_open(txn->handle, FREE_TABLE, &cursor))
+        return;
+    while (n && !mdb_cursor_get(cursor, &k, &v, MDB_NEXT))
+        touch_free_list(txn->kv, bytes_of(&v), &skip, &n);
+    mdb_cursor_close(cursor);
 }
 
 bool kv_get(struct kv_txn *txn, enum table table, const struct key *key, struct bytes *value)
@@ -715,17 +776,36 @@ static inline bool move(struct kv_txn *txn, MDB_cursor *cursor, MDB_cursor_op op
     return false;
 }
 
+/* What is found from a key on, when the table has `found` there: a row that was put before it, or the rehearsal ends. */
+static bool find_rehearsed(struct kv_txn *txn, enum table table, struct bytes from, bool found,
+                           struct bytes *key, struct bytes *value)
+{
+    const struct rehearsed *put = rehearsal_find_from(txn->rehearsal, table, from);
+    if (put && (!found || rehearsal_is_first(put, *key))) {
+        *key = put->key;
+        *value = put->value;
+        return true;
+    }
+    if (found && rehearsal_find(txn->rehearsal, table, *key))
+        kv_fail(txn, TIDINGS_UNSUPPORTED); /* it was deleted */
+    return found && !txn->err;
+}
+
 bool kv_find(struct kv_txn *txn, enum table table, const struct key *from, struct bytes *key,
              struct bytes *value)
 {
     MDB_val k = val_of(key_bytes(from));
     MDB_cursor *cursor = cursor_of(txn, &txn->getter[table], table);
-    return move(txn, cursor, MDB_SET_RANGE, &k, key, value);
+    bool found = move(txn, cursor, MDB_SET_RANGE, &k, key, value);
+    return txn->rehearsal ? find_rehearsed(txn, table, key_bytes(from), found, key, value) : found;
 }
 
+/* A scanner does not know what was put and deleted in its table. */
 static inline bool scan(struct kv_txn *txn, enum table table, MDB_cursor_op op, MDB_val *k,
                         struct bytes *key, struct bytes *value)
 {
+    if (txn->rehearsal && rehearsal_changed(txn->rehearsal, table))
+        kv_fail(txn, TIDINGS_UNSUPPORTED);
     return move(txn, cursor_of(txn, &txn->scanner[table], table), op, k, key, value);
 }
 
@@ -815,7 +895,7 @@ static void note(struct kv_txn *txn, const struct change *change)
 {
     struct buf *changes = &txn->kv->changes;
     uint8_t head[CHANGE_HEAD_MAX];
-    if (!txn->kv->options.redo || txn->err || txn->follows)
+    if (!txn->kv->options.redo || txn->err || txn->follows || txn->rehearsal)
         return;
     buf_append(changes, head, change_encode(change, head));
     buf_append(changes, change->value.p, change->value.n);
@@ -826,9 +906,23 @@ void kv_tell(struct kv_txn *txn, unsigned what, struct bytes bytes)
     note(txn, &(struct change){what, true, {NULL, 0}, bytes});
 }
 
+/* In place of a change. */
+static void rehearse(struct kv_txn *txn, const struct rehearsed *change)
+{
+    if (txn->err)
+        return;
+    kv_touch(txn, (enum table)change->table, change->key);
+    if (!rehearsal_note(txn->rehearsal, change))
+        kv_fail(txn, TIDINGS_NO_MEMORY);
+}
+
 void kv_put_long(struct kv_txn *txn, enum table table, struct bytes key, const void *value,
                  size_t n)
 {
+    if (txn->rehearsal) {
+        rehearse(txn, &(struct rehearsed){(int)table, true, key, {value, n}});
+        return;
+    }
     assert(txn->writing && key.n <= LONG_KEY_MAX);
     /* First, since the value may lie on a page that is about to change. */
     note(txn, &(struct change){table, true, key, {value, n}});
@@ -843,6 +937,10 @@ void kv_put(struct kv_txn *txn, enum table table, const struct key *key, const v
 
 void kv_del_long(struct kv_txn *txn, enum table table, struct bytes key)
 {
+    if (txn->rehearsal) {
+        rehearse(txn, &(struct rehearsed){(int)table, false, key, {NULL, 0}});
+        return;
+    }
     assert(txn->writing && key.n <= LONG_KEY_MAX);
     if (txn->err || !has_room(txn, key.n, 0))
         return;

@@ -86,10 +86,12 @@ struct kv_txn {
     struct chain chain;
     bool is_chained; /* chain is known: always, but in the image of a log of the format before */
     bool follows;    /* the changes come from records: see kv_begin_records */
+    struct rehearsal *rehearsal; /* NULL: changes are made; see kv_rehearse */
 };
 
 struct redo;
 struct redo_record;
+struct rehearsal;
 
 struct kv_options {
     const char *path;
@@ -172,6 +174,19 @@ enum tidings_err kv_reader_init(struct kv *kv, struct kv_txn *txn);
 enum tidings_err kv_reader_start(struct kv_txn *txn);
 void kv_reader_stop(struct kv_txn *txn);
 void kv_reader_release(struct kv_txn *txn);
+
+/* Until kv_reader_stop this read transaction takes puts and deletes, too: they change nothing, but bring the pages of
+ * their rows into memory, and reads find what they would have changed (rehearsal.h). */
+void kv_rehearse(struct kv_txn *txn, struct rehearsal *rehearsal);
+
+/* Brings the pages of the row into memory. */
+void kv_touch(struct kv_txn *txn, enum table table, struct bytes key);
+
+/*
+ * The same for pages that the next write transactions will fill, the first n behind `skip` others: each page that changes is
+ * copied to a free one, and where that is not in memory, it is read from the disk before it is overwritten.
+ */
+void kv_touch_free(struct kv_txn *txn, size_t skip, size_t n);
 
 /* Whether the key is there, and its value. */
 bool kv_get(struct kv_txn *txn, enum table table, const struct key *key, struct bytes *value);
