@@ -1393,6 +1393,13 @@ struct tidings_replica {
     char trouble[256]; /* why it does not follow; "": it does */
 };
 
+/*
+ * A number of the time for which this server has made changes without a break; 0: it makes none now, or its lease is over. For
+ * what only one of several servers may do, such as calling webhooks: ask right before doing it. Whoever finds another number than
+ * before reads anew what is stored, since another server may have changed it meanwhile. Thread-safe, and waits for nobody.
+ */
+TIDINGS_API uint64_t tidings_term(struct tidings *engine);
+
 /* Thread-safe, and cheap. UNSUPPORTED on the cluster engine. */
 TIDINGS_API enum tidings_err tidings_replica_status(struct tidings *engine,
                                                     struct tidings_replica *status);

@@ -339,17 +339,8 @@ static bool make_cors(struct server *server)
     return server->cors != NULL;
 }
 
-/* Webhooks are called by whoever makes changes. */
-static bool is_writer(const struct server *server)
-{
-    struct tidings_replica replica;
-    return tidings_replica_status(server->tidings, &replica) || replica.role == TIDINGS_WRITER;
-}
-
 static bool start_push(struct server *server)
 {
-    if (!is_writer(server))
-        return true;
     const struct config *config = &server->config;
     const uint64_t hour_ms = UINT64_C(60) * 60 * 1000;
     struct push_config push = {
@@ -513,18 +504,6 @@ static void block_signals(sigset_t *set)
     signal(SIGPIPE, SIG_IGN);
 }
 
-/* A follower that was promoted calls webhooks; a server that handed over does not any more. */
-static void follow_role(struct server *server)
-{
-    bool writer = is_writer(server);
-    if (writer && !server->push)
-        start_push(server);
-    if (!writer && server->push) {
-        push_stop(server->push);
-        server->push = NULL;
-    }
-}
-
 /* Every second the keys file is looked at: who rotates keys need not signal. */
 static void wait_for_stop(struct server *server, const sigset_t *set)
 {
@@ -535,7 +514,6 @@ static void wait_for_stop(struct server *server, const sigset_t *set)
             reload_keys(server);
         else if (caught > 0)
             break;
-        follow_role(server);
     }
     log_message(LOG_INFO, "stopping");
 }

@@ -12,6 +12,9 @@
 /* How long events that are not for webhooks wait to be passed by, and how often what failed is tried again. */
 enum { TICK_MS = 1000, ACTING_USER = 1 };
 
+/* How often a server that makes no changes looks whether it does. */
+enum { STANDBY_MS = 100 };
+
 struct push {
     struct tidings_watcher watcher;
     struct push_shared shared;
@@ -114,6 +117,25 @@ static void list_webhooks(struct push *push)
     tidings_answer_release(&answer);
 }
 
+/* ---- Whose turn it is ----------------------------------------------------------------------- */
+
+/*
+ * Webhooks are called by the server that makes changes. In another term all that is known of them is forgotten, and read again:
+ * another server may have called meanwhile. Whether this server calls anybody.
+ */
+static bool keep_term(struct push *push)
+{
+    uint64_t term = tidings_term(push->shared.config.tidings);
+    if (term != push->shared.term) {
+        for (struct endpoint *endpoint = push->endpoints; endpoint; endpoint = endpoint->next)
+            endpoint->listed = false;
+        drop_unlisted(push);
+        push->shared.term = push->endpoints ? 0 : term; /* the engine has a report of one still */
+        atomic_store(&push->changed, true);
+    }
+    return push->shared.term != 0;
+}
+
 /* ---- The thread ----------------------------------------------------------------------------- */
 
 static void take_outcomes(struct push *push)
@@ -160,8 +182,9 @@ static void *push_main(void *arg)
     int running;
     thread_name("push");
     while (!atomic_load(&push->stopping)) {
-        int64_t wait = TICK_MS;
-        list_webhooks(push);
+        int64_t wait = keep_term(push) ? TICK_MS : STANDBY_MS;
+        if (push->shared.term)
+            list_webhooks(push);
         drop_unlisted(push);
         bool look = atomic_exchange(&push->happened, false);
         for (struct endpoint *endpoint = push->endpoints; endpoint; endpoint = endpoint->next) {

@@ -35,6 +35,9 @@ void replica_batch_done(struct local *local);
 /* Bytes that all servers of the log share: see tidings_secret. */
 enum tidings_err replica_secret(struct local *local, uint8_t secret[TIDINGS_SECRET_BYTES]);
 
+/* Of the writer, the fence that it writes with; 0: its lease is over. See tidings_term. */
+uint64_t replica_term(struct local *local);
+
 /* How old answers are, at most, in ms; 0 on the writer. */
 int64_t replica_age(struct local *local);
 void replica_status(struct local *local, struct tidings_replica *status);
