@@ -22,6 +22,7 @@
 #include "cli/config.h"
 #include "cli/demo.h"
 #include "cli/dev_dir.h"
+#include "consume/consume.h"
 #include "http/cors.h"
 #include "push/push.h"
 
@@ -48,6 +49,7 @@ struct server {
     struct push_rules *rules;
     struct http_cors *cors;
     struct push *push;
+    struct consume *consume;
     struct keys_stamp keys_stamp; /* of the keys file when it was read last */
     uint8_t seal_secret[SECRET_BYTES];
     char dev_secret[2 * SECRET_BYTES + 1];
@@ -250,12 +252,17 @@ static void put_redis(struct server *server, struct tidings_options *options)
     options->redis_password = server->redis_password.given ? server->redis_password.text : NULL;
 }
 
+/* NULL: without. */
+static const char *kafka_sasl(const struct config *config)
+{
+    return strcmp(config->kafka_sasl, KAFKA_NO_SASL) != 0 ? config->kafka_sasl : NULL;
+}
+
 static void put_kafka(const struct server *server, struct tidings_options *options)
 {
     const struct config *config = &server->config;
-    bool signs_in = strcmp(config->kafka_sasl, KAFKA_NO_SASL) != 0;
     options->kafka = config->kafka;
-    options->kafka_sasl = signs_in ? config->kafka_sasl : NULL;
+    options->kafka_sasl = kafka_sasl(config);
     options->kafka_user = config->kafka_user;
     options->kafka_password = server->kafka_password.given ? server->kafka_password.text : NULL;
     options->kafka_ca_file = config->kafka_ca_file;
@@ -364,6 +371,32 @@ static bool start_push(struct server *server)
     return server->push != NULL;
 }
 
+/* Whoever else is told of events. EXIT_FINE, or the code to exit with. */
+static int start_consume(struct server *server)
+{
+    const struct config *config = &server->config;
+    const char *message;
+    struct consume_config consume = {
+        .tidings = server->tidings,
+        .mysql = config->where.mysql,
+        .page = (uint32_t)config->engine.page_max,
+        .kafka = config->kafka,
+        .kafka_sasl = kafka_sasl(config),
+        .kafka_user = config->kafka_user,
+        .kafka_password = server->kafka_password.given ? server->kafka_password.text : NULL,
+        .kafka_ca_file = config->kafka_ca_file,
+        .kafka_topic = config->kafka_topic,
+        .kafka_tls = config->engine.kafka_tls,
+        .kafka_partitions = (uint32_t)config->engine.kafka_partitions,
+    };
+    if (in_cluster(server) || !config->engine.workers)
+        return EXIT_FINE;
+    server->consume = consume_start(&consume, &message);
+    if (!server->consume)
+        log_message(LOG_ERROR, "%s", message);
+    return server->consume ? EXIT_FINE : EXIT_USAGE;
+}
+
 static bool make_api(struct server *server)
 {
     const struct config *config = &server->config;
@@ -426,7 +459,8 @@ static int start(struct server *server, const sigset_t *set)
     if (!load_seal_secret(server) || (dev && !make_demo(server)) || !make_api(server) ||
         !start_push(server))
         return EXIT_BROKEN;
-    return start_http(server);
+    code = start_consume(server);
+    return code == EXIT_FINE ? start_http(server) : code;
 }
 
 static void stop(struct server *server)
@@ -434,6 +468,7 @@ static void stop(struct server *server)
     if (server->api)
         api_not_ready(server->api);
     push_stop(server->push);
+    consume_stop(server->consume);
     if (server->http)
         http_server_stop(server->http, server->config.stop_timeout_ms);
     if (server->api)

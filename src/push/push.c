@@ -60,6 +60,8 @@ static struct endpoint *find(struct push *push, const struct tidings_webhook *we
 static void take_webhook(struct push *push, const struct tidings_webhook *webhook)
 {
     struct endpoint *endpoint = find(push, webhook);
+    if (!webhook->url.n) /* a consumer's row */
+        return;
     if (webhook->state == TIDINGS_WEBHOOK_DISABLED)
         return;
     if (!endpoint) {
@@ -110,7 +112,8 @@ static void list_webhooks(struct push *push)
             endpoint->listed = false;
         for (size_t i = 0; i < answer.u.webhooks.n; i++) {
             take_webhook(push, &answer.u.webhooks.rows[i]);
-            wanted |= tidings_webhook_bits(answer.u.webhooks.rows[i].events);
+            if (answer.u.webhooks.rows[i].url.n)
+                wanted |= tidings_webhook_bits(answer.u.webhooks.rows[i].events);
         }
         atomic_store(&push->wanted, wanted); /* what came before is looked for: they are new */
     }
