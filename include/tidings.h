@@ -328,6 +328,10 @@ struct tidings_page {
  *                    first event given up since the last success, as far as the events are kept
  *   WEBHOOK_REPORT   service, admin: where delivery stands; used by whoever delivers. The position
  *                    never goes back, and what is given up counts only with a later position
+ *   CONSUMER_SET     service, admin: makes the consumer of that name, '.' and a word, from the first event that is kept on;
+ *                    one that is there goes back to that position, if it is further. A consumer has a row as a webhook has,
+ *                    without URL and secret: `delivered` counts events that were told, `failed` those that were refused,
+ *                    `dead` those that were removed before. WEBHOOK_REPORT moves it on
  *   TICKET_SPEND     a ticket of the viewer's is used: once, and until its time is over. NOT_FOUND if it was used before,
  *                    its time is over, or is further ahead than TIDINGS_TICKET_MS; RATE_LIMITED if that would be
  *                    more than TIDINGS_TICKETS_MAX whose time is not over for TIDINGS_TICKET_MS yet
@@ -349,7 +353,7 @@ struct tidings_page {
  *   SUBSCRIBERS      service, admin: who wants to be told about the story
  *   SUBSCRIBERS_AMONG  which of the users given want to be told about the story
  *   NOTIFICATIONS    notifications, newest first, and how many are unread
- *   WEBHOOKS         admin, and service, which delivers: all of them; WEBHOOK one, admin
+ *   WEBHOOKS         admin, and service, which delivers: all of them, and consumers, whose url is empty; WEBHOOK one, admin
  *   AUTHOR_PAGE      any author's posts for the viewer; unread means never read, delivered or not
  *   EVENTS           service and admin only; page.after.a is the event id to go on after
  */
@@ -385,6 +389,7 @@ struct tidings_page {
     X(WEBHOOK_DELETE, webhook_delete, 1, webhook, nothing)                 \
     X(WEBHOOK_RETRY, webhook_retry, 1, webhook, webhook)                   \
     X(WEBHOOK_REPORT, webhook_report, 1, webhook_report, nothing)          \
+    X(CONSUMER_SET, consumer_set, 1, webhook_report, webhook)              \
     X(TICKET_SPEND, ticket_spend, 1, ticket, nothing)                      \
     X(STATUS, status, 0, relation, status)                                 \
     X(FOLLOWING, following, 0, users, users)                               \
@@ -1402,6 +1407,13 @@ struct tidings_replica {
     uint64_t reappended; /* records that MySQL had lost, and that it appended again */
     uint64_t lost;       /* records that it reported as dropped */
 };
+
+/*
+ * A number of the time for which this server has made changes without a break; 0: it makes none now, or its lease is over. For
+ * what only one of several servers may do, such as calling webhooks: ask right before doing it. Whoever finds another number than
+ * before reads anew what is stored, since another server may have changed it meanwhile. Thread-safe, and waits for nobody.
+ */
+TIDINGS_API uint64_t tidings_term(struct tidings *engine);
 
 /* Thread-safe, and cheap. UNSUPPORTED on the cluster engine. */
 TIDINGS_API enum tidings_err tidings_replica_status(struct tidings *engine,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/cluster.h"
+#include "api/consumer.h"
 #include "api/internal.h"
 #include "api/replica.h"
 
@@ -270,4 +271,5 @@ void metrics_print(struct api *api, const struct tidings_answer *webhooks, struc
     cluster_metrics(api->config.tidings, to);
     replica_metrics(api->config.tidings, to);
     webhook_metrics(webhooks, to);
+    consumer_metrics(webhooks, to);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/cluster.h"
+#include "api/consumer.h"
 #include "api/handlers.h"
 #include "api/internal.h"
 #include "api/replica.h"
@@ -119,7 +120,7 @@ static void put_clock(struct json_out *out, const struct tidings_stats *stats)
     json_out_end(out);
 }
 
-void run_status(struct exchange *ex)
+static void respond_status(struct exchange *ex)
 {
     struct tidings_stats stats;
     struct http_counters counters;
@@ -151,6 +152,23 @@ void run_status(struct exchange *ex)
     put_job(&out, &ex->api->job);
     put_cluster(&out, ex->api->config.tidings);
     put_replica(&out, ex->api->config.tidings);
+    put_consumers_status(&out, &ex->answer);
     json_out_end(&out);
     exchange_json(ex, 200, "application/json", buf);
+}
+
+/* Those who go through the events are rows. Of the cluster engine there are none, and it would have to ask the database. */
+void run_status(struct exchange *ex)
+{
+    struct tidings_replica replica;
+    if (tidings_replica_status(ex->api->config.tidings, &replica) == TIDINGS_UNSUPPORTED) {
+        ex->answer.err = TIDINGS_UNSUPPORTED;
+        respond_status(ex);
+        return;
+    }
+    ex->respond = respond_status;
+    ex->user_id = 1;
+    ex->claims.role = JWT_ROLE_SERVICE;
+    ex->op.kind = TIDINGS_OP_WEBHOOKS;
+    exchange_submit(ex);
 }

@@ -160,7 +160,8 @@ void render_webhooks(const struct exchange *ex, const struct tidings_answer *ans
     json_out_key(out, "items");
     json_out_array(out);
     for (size_t i = 0; i < answer->u.webhooks.n; i++)
-        put_webhook(out, &answer->u.webhooks.rows[i]);
+        if (answer->u.webhooks.rows[i].url.n) /* others are consumers' */
+            put_webhook(out, &answer->u.webhooks.rows[i]);
     json_out_end(out);
     json_out_end(out);
 }
@@ -190,7 +191,8 @@ static void print_states(const struct tidings_answer *answer, struct buf *to)
 {
     head(to, "webhook_state", "gauge", "1 for the state that a webhook is in.");
     for (size_t i = 0; i < answer->u.webhooks.n; i++)
-        for (size_t k = 0; k < sizeof states / sizeof *states; k++)
+        for (size_t k = 0; answer->u.webhooks.rows[i].url.n && k < sizeof states / sizeof *states;
+             k++)
             buf_printf(to, "tidings_webhook_state{webhook=\"%s\",state=\"%s\"} %d\n",
                        answer->u.webhooks.rows[i].name.p, states[k],
                        states[k] == state_name(answer->u.webhooks.rows[i].state));
@@ -202,6 +204,8 @@ static void print_numbers(const struct tidings_answer *answer, struct buf *to)
     head(to, metric, type, help);                                                             \
     for (size_t i = 0; i < answer->u.webhooks.n; i++) {                                       \
         const struct tidings_webhook *w = &answer->u.webhooks.rows[i];                        \
+        if (!w->url.n)                                                                        \
+            continue;                                                                         \
         buf_printf(to, "tidings_%s{webhook=\"%s\"} %" PRIu64 "\n", metric, w->name.p, value); \
     }
     WEBHOOK_METRICS(X)
@@ -211,7 +215,10 @@ static void print_numbers(const struct tidings_answer *answer, struct buf *to)
 /* The totals are the engine's, so they go on after a restart. */
 void webhook_metrics(const struct tidings_answer *answer, struct buf *to)
 {
-    if (answer->err || !answer->u.webhooks.n)
+    bool any = false;
+    for (size_t i = 0; !answer->err && i < answer->u.webhooks.n; i++)
+        any |= answer->u.webhooks.rows[i].url.n != 0;
+    if (!any)
         return;
     print_states(answer, to);
     print_numbers(answer, to);

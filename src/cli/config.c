@@ -47,7 +47,9 @@ static const struct cli_option options[] = {
      .help = "with Redis: bounded, what others have done may show a moment later in badges; exact, "
              "every answer is from the database"},
     TEXT(kafka, "LIST", NULL,
-         "brokers of Kafka, host:port with commas, that are told of every event (cluster)")
+         "brokers of Kafka, host:port with commas, that are told of every event")
+    TEXT(kafka_topic, "NAME", NULL,
+         "the topic; by default tidings.DATABASE.events, or tidings.events without --mysql")
     {"kafka_sasl", OPTION_WORD, KAFKA_SASL, AT(kafka_sasl), .text = KAFKA_NO_SASL,
      .help = "how the server signs in there"},
     TEXT(kafka_user, "NAME", NULL, "as whom it does")

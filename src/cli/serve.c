@@ -22,6 +22,7 @@
 #include "cli/config.h"
 #include "cli/demo.h"
 #include "cli/dev_dir.h"
+#include "consume/consume.h"
 #include "http/cors.h"
 #include "push/push.h"
 
@@ -48,6 +49,7 @@ struct server {
     struct push_rules *rules;
     struct http_cors *cors;
     struct push *push;
+    struct consume *consume;
     struct keys_stamp keys_stamp; /* of the keys file when it was read last */
     uint8_t seal_secret[SECRET_BYTES];
     char dev_secret[2 * SECRET_BYTES + 1];
@@ -250,12 +252,17 @@ static void put_redis(struct server *server, struct tidings_options *options)
     options->redis_password = server->redis_password.given ? server->redis_password.text : NULL;
 }
 
+/* NULL: without. */
+static const char *kafka_sasl(const struct config *config)
+{
+    return strcmp(config->kafka_sasl, KAFKA_NO_SASL) != 0 ? config->kafka_sasl : NULL;
+}
+
 static void put_kafka(const struct server *server, struct tidings_options *options)
 {
     const struct config *config = &server->config;
-    bool signs_in = strcmp(config->kafka_sasl, KAFKA_NO_SASL) != 0;
     options->kafka = config->kafka;
-    options->kafka_sasl = signs_in ? config->kafka_sasl : NULL;
+    options->kafka_sasl = kafka_sasl(config);
     options->kafka_user = config->kafka_user;
     options->kafka_password = server->kafka_password.given ? server->kafka_password.text : NULL;
     options->kafka_ca_file = config->kafka_ca_file;
@@ -340,17 +347,8 @@ static bool make_cors(struct server *server)
     return server->cors != NULL;
 }
 
-/* Webhooks are called by whoever makes changes. */
-static bool is_writer(const struct server *server)
-{
-    struct tidings_replica replica;
-    return tidings_replica_status(server->tidings, &replica) || replica.role == TIDINGS_WRITER;
-}
-
 static bool start_push(struct server *server)
 {
-    if (!is_writer(server))
-        return true;
     const struct config *config = &server->config;
     const uint64_t hour_ms = UINT64_C(60) * 60 * 1000;
     struct push_config push = {
@@ -372,6 +370,32 @@ static bool start_push(struct server *server)
     if (!server->push)
         log_message(LOG_ERROR, "webhooks cannot be started");
     return server->push != NULL;
+}
+
+/* Whoever else is told of events. EXIT_FINE, or the code to exit with. */
+static int start_consume(struct server *server)
+{
+    const struct config *config = &server->config;
+    const char *message;
+    struct consume_config consume = {
+        .tidings = server->tidings,
+        .mysql = config->where.mysql,
+        .page = (uint32_t)config->engine.page_max,
+        .kafka = config->kafka,
+        .kafka_sasl = kafka_sasl(config),
+        .kafka_user = config->kafka_user,
+        .kafka_password = server->kafka_password.given ? server->kafka_password.text : NULL,
+        .kafka_ca_file = config->kafka_ca_file,
+        .kafka_topic = config->kafka_topic,
+        .kafka_tls = config->engine.kafka_tls,
+        .kafka_partitions = (uint32_t)config->engine.kafka_partitions,
+    };
+    if (in_cluster(server) || !config->engine.workers)
+        return EXIT_FINE;
+    server->consume = consume_start(&consume, &message);
+    if (!server->consume)
+        log_message(LOG_ERROR, "%s", message);
+    return server->consume ? EXIT_FINE : EXIT_USAGE;
 }
 
 static bool make_api(struct server *server)
@@ -436,7 +460,8 @@ static int start(struct server *server, const sigset_t *set)
     if (!load_seal_secret(server) || (dev && !make_demo(server)) || !make_api(server) ||
         !start_push(server))
         return EXIT_BROKEN;
-    return start_http(server);
+    code = start_consume(server);
+    return code == EXIT_FINE ? start_http(server) : code;
 }
 
 static void stop(struct server *server)
@@ -444,6 +469,7 @@ static void stop(struct server *server)
     if (server->api)
         api_not_ready(server->api);
     push_stop(server->push);
+    consume_stop(server->consume);
     if (server->http)
         http_server_stop(server->http, server->config.stop_timeout_ms);
     if (server->api)
@@ -514,18 +540,6 @@ static void block_signals(sigset_t *set)
     signal(SIGPIPE, SIG_IGN);
 }
 
-/* A follower that was promoted calls webhooks; a server that handed over does not any more. */
-static void follow_role(struct server *server)
-{
-    bool writer = is_writer(server);
-    if (writer && !server->push)
-        start_push(server);
-    if (!writer && server->push) {
-        push_stop(server->push);
-        server->push = NULL;
-    }
-}
-
 /* Every second the keys file is looked at: who rotates keys need not signal. */
 static void wait_for_stop(struct server *server, const sigset_t *set)
 {
@@ -536,7 +550,6 @@ static void wait_for_stop(struct server *server, const sigset_t *set)
             reload_keys(server);
         else if (caught > 0)
             break;
-        follow_role(server);
     }
     log_message(LOG_INFO, "stopping");
 }

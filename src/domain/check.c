@@ -354,10 +354,18 @@ static const char *check_webhook(const struct tidings_op *op)
     return NULL;
 }
 
+/* A dot and a word, so that no webhook has the same. */
+static bool is_consumer_name(struct tidings_text name)
+{
+    return name.p && name.n > 1 && *name.p == '.' &&
+           is_webhook_name((struct tidings_text){name.p + 1, name.n - 1});
+}
+
 static const char *check_webhook_report(const struct tidings_op *op)
 {
-    struct tidings_text error = op->u.webhook_report.last_error;
-    if (!is_webhook_name(op->u.webhook_report.name))
+    struct tidings_text name = op->u.webhook_report.name, error = op->u.webhook_report.last_error;
+    bool sets = op->kind == TIDINGS_OP_CONSUMER_SET;
+    if (!is_consumer_name(name) && (sets || !is_webhook_name(name)))
         return "name";
     if (op->u.webhook_report.position > TIDINGS_ID_MAX)
         return "position";
@@ -462,6 +470,7 @@ static const char *check_args(const struct tidings_op *op, const struct tidings_
     case TIDINGS_OP_WEBHOOK:
         return check_webhook(op);
     case TIDINGS_OP_WEBHOOK_REPORT:
+    case TIDINGS_OP_CONSUMER_SET:
         return check_webhook_report(op);
     case TIDINGS_OP_TICKET_SPEND:
         return op->u.ticket.until_ms > 0 ? NULL : "until_ms";

@@ -101,6 +101,9 @@ struct engine_vtable {
     /* See tidings_replica_status. NULL: the engine does not do that. */
     enum tidings_err (*replica_status)(struct engine *engine, struct tidings_replica *status);
 
+    /* See tidings_term. NULL: the engine always makes changes. */
+    uint64_t (*term)(struct engine *engine);
+
     /* Completes what was submitted and frees everything. */
     void (*close)(struct engine *engine);
 };

@@ -452,6 +452,14 @@ enum tidings_err tidings_replica_status(struct tidings *tidings, struct tidings_
                                   : TIDINGS_UNSUPPORTED;
 }
 
+uint64_t tidings_term(struct tidings *tidings)
+{
+    const struct engine_vtable *vtable = tidings->engine->vtable;
+    if (!is_ours(tidings))
+        return 0;
+    return vtable->term ? vtable->term(tidings->engine) : 1;
+}
+
 void tidings_watch(struct tidings *tidings, struct tidings_watcher *watcher)
 {
     struct watchers *watchers = &tidings->engine->watchers;

@@ -355,6 +355,8 @@ static int64_t step_idle(struct endpoint *endpoint, int64_t most)
     int64_t wait = endpoint->retry_at - now;
     if (wait > 0)
         return wait < most ? wait : most;
+    if (tidings_term(endpoint->shared->config.tidings) != endpoint->shared->term)
+        return 0; /* another server may have called: push.c looks what has become of it */
     start_call(endpoint);
     return 0;
 }

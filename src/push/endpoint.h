@@ -23,6 +23,8 @@ struct push_shared {
     int64_t started_ms, started_up_ms; /* by the clock, and by the time since the boot */
     CURLM *multi;
     pthread_mutex_t mutex;
+    uint64_t
+        term; /* in which the webhooks were listed (tidings_term); 0: this server calls nobody */
 };
 
 enum { ENDPOINT_NAME_MAX = 31 };

@@ -12,6 +12,9 @@
 /* How long events that are not for webhooks wait to be passed by, and how often what failed is tried again. */
 enum { TICK_MS = 1000, ACTING_USER = 1 };
 
+/* How often a server that makes no changes looks whether it does. */
+enum { STANDBY_MS = 100 };
+
 struct push {
     struct tidings_watcher watcher;
     struct push_shared shared;
@@ -57,6 +60,8 @@ static struct endpoint *find(struct push *push, const struct tidings_webhook *we
 static void take_webhook(struct push *push, const struct tidings_webhook *webhook)
 {
     struct endpoint *endpoint = find(push, webhook);
+    if (!webhook->url.n) /* a consumer's row */
+        return;
     if (webhook->state == TIDINGS_WEBHOOK_DISABLED)
         return;
     if (!endpoint) {
@@ -107,11 +112,31 @@ static void list_webhooks(struct push *push)
             endpoint->listed = false;
         for (size_t i = 0; i < answer.u.webhooks.n; i++) {
             take_webhook(push, &answer.u.webhooks.rows[i]);
-            wanted |= tidings_webhook_bits(answer.u.webhooks.rows[i].events);
+            if (answer.u.webhooks.rows[i].url.n)
+                wanted |= tidings_webhook_bits(answer.u.webhooks.rows[i].events);
         }
         atomic_store(&push->wanted, wanted); /* what came before is looked for: they are new */
     }
     tidings_answer_release(&answer);
+}
+
+/* ---- Whose turn it is ----------------------------------------------------------------------- */
+
+/*
+ * Webhooks are called by the server that makes changes. In another term all that is known of them is forgotten, and read again:
+ * another server may have called meanwhile. Whether this server calls anybody.
+ */
+static bool keep_term(struct push *push)
+{
+    uint64_t term = tidings_term(push->shared.config.tidings);
+    if (term != push->shared.term) {
+        for (struct endpoint *endpoint = push->endpoints; endpoint; endpoint = endpoint->next)
+            endpoint->listed = false;
+        drop_unlisted(push);
+        push->shared.term = push->endpoints ? 0 : term; /* the engine has a report of one still */
+        atomic_store(&push->changed, true);
+    }
+    return push->shared.term != 0;
 }
 
 /* ---- The thread ----------------------------------------------------------------------------- */
@@ -160,8 +185,9 @@ static void *push_main(void *arg)
     int running;
     thread_name("push");
     while (!atomic_load(&push->stopping)) {
-        int64_t wait = TICK_MS;
-        list_webhooks(push);
+        int64_t wait = keep_term(push) ? TICK_MS : STANDBY_MS;
+        if (push->shared.term)
+            list_webhooks(push);
         drop_unlisted(push);
         bool look = atomic_exchange(&push->happened, false);
         for (struct endpoint *endpoint = push->endpoints; endpoint; endpoint = endpoint->next) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tells webhooks of tagged events, on a thread of its own: one signed call an event and webhook, in
- * the order of the events, at least once.
+ * the order of the events, at least once. Of several servers, the one that makes changes calls.
  *
  *     rules.c      where webhooks may lead            address.c   which addresses are public
  *     message.c    body, signature, backoff           call.c      one call, with libcurl

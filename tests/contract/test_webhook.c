@@ -335,6 +335,43 @@ static void a_success_ends_being_dead(void **state)
     assert_int_equal(answer.u.webhook.position, second);
 }
 
+/* ---- Consumers ------------------------------------------------------------------------------ */
+
+static struct tidings_webhook set_consumer(uint64_t position)
+{
+    must(
+        (struct tidings_op){.kind = TIDINGS_OP_CONSUMER_SET,
+                            .user_id = ADMIN,
+                            .role = TIDINGS_ROLE_SERVICE,
+                            .u.webhook_report = {.name = text_of(".kafka"), .position = position}});
+    return answer.u.webhook;
+}
+
+static void a_consumer_begins_with_the_first_event_and_may_be_sent_back(void **state)
+{
+    (void)state;
+    uint64_t first = event(), second = event();
+    struct tidings_webhook made = set_consumer(TIDINGS_ID_MAX);
+    assert_true(made.position < first);
+    assert_int_equal(made.url.n, 0);
+    struct tidings_op op = {.kind = TIDINGS_OP_WEBHOOK_REPORT,
+                            .user_id = ADMIN,
+                            .role = TIDINGS_ROLE_SERVICE,
+                            .u.webhook_report = {.name = text_of(".kafka"),
+                                                 .generation = made.generation,
+                                                 .position = second,
+                                                 .delivered = 2}};
+    must(op);
+    struct tidings_webhook seen = set_consumer(TIDINGS_ID_MAX);
+    assert_int_equal(seen.position, second);
+    assert_int_equal(seen.generation, made.generation); /* looking changes nothing */
+    assert_int_equal(seen.delivered, 2);
+    seen = set_consumer(first);
+    assert_int_equal(seen.position, first);
+    assert_true(seen.generation > made.generation);
+    assert_int_equal(run(op), TIDINGS_NOT_FOUND); /* who was under way reads the row again */
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, harness_begin, harness_end)
@@ -353,6 +390,7 @@ int main(void)
         TEST(a_position_is_never_ahead_and_never_goes_back),
         TEST(a_dead_one_goes_back_to_where_it_died),
         TEST(a_success_ends_being_dead),
+        TEST(a_consumer_begins_with_the_first_event_and_may_be_sent_back),
     };
 #undef TEST
     return RUN_TESTS(tests);

@@ -174,6 +174,9 @@ struct tidings_op good(enum tidings_op_kind kind)
     case TIDINGS_OP_WEBHOOK_REPORT:
         op.u.webhook_report.name = text_of("push");
         break;
+    case TIDINGS_OP_CONSUMER_SET:
+        op.u.webhook_report.name = text_of(".kafka");
+        break;
     case TIDINGS_OP_TICKET_SPEND:
         op.u.ticket.until_ms = 1;
         break;

@@ -37,7 +37,7 @@
 
 #include "engine/clock.h"
 #include "engine/cluster/copier.h"
-#include "engine/cluster/kafka/kafka.h"
+#include "kafka/kafka.h"
 #include "engine/cluster/memory.h"
 #include "engine/cluster/rows/desk.h"
 #include "engine/engine.h"

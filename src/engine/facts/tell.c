@@ -243,6 +243,8 @@ void tell_webhooks(struct teller *teller)
     size_t n = teller->user ? 0 : teller->view->rows->get_webhooks(teller->view, &rows);
     for (size_t i = 0; i < n && teller_goes_on(teller); i++) {
         struct fact fact = {.type = FACT_WEBHOOK};
+        if (!rows[i].record.url.n)
+            continue; /* a consumer: how far it is means nothing elsewhere */
         tell_stamp(teller, &fact, rows[i].record.created);
         FACT_SET(&fact, name, rows[i].name);
         FACT_SET(&fact, url, rows[i].record.url);

@@ -102,6 +102,15 @@ static enum tidings_err local_replica_status(struct engine *engine, struct tidin
     return TIDINGS_OK;
 }
 
+/* Without MySQL a server becomes the writer once: another one that does begins an era. */
+static uint64_t local_term(struct engine *engine)
+{
+    struct local *local = (struct local *)engine;
+    if (atomic_load(&local->role) != TIDINGS_WRITER)
+        return 0;
+    return local->replica ? replica_term(local) : 1;
+}
+
 enum tidings_err tidings_promote(const char *address, const char *key_file,
                                  struct tidings_replica *status, const char **message)
 {
@@ -200,6 +209,7 @@ static const struct engine_vtable local_vtable = {
     .import_end = local_import_end,
     .secret = local_secret,
     .replica_status = local_replica_status,
+    .term = local_term,
     .close = local_close,
 };
 

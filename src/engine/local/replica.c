@@ -57,6 +57,13 @@ int64_t replica_age(struct local *local)
     return age_ms > 0 ? age_ms : 1;
 }
 
+uint64_t replica_term(struct local *local)
+{
+    struct replica *replica = local->replica;
+    uint64_t fence = atomic_load(&replica->fence);
+    return wait_now_ms() < atomic_load(&replica->lease_ms) ? fence : 0;
+}
+
 void replica_status(struct local *local, struct tidings_replica *status)
 {
     struct replica *replica = local->replica;

@@ -54,6 +54,9 @@ enum tidings_err replica_secret(struct local *local, uint8_t secret[TIDINGS_SECR
 /* Answers PEER_TAIL: what this directory has behind a position. */
 void replica_serve_tail(struct local *local, struct wire *wire, struct bytes question);
 
+/* Of the writer, the fence that it writes with; 0: its lease is over. See tidings_term. */
+uint64_t replica_term(struct local *local);
+
 /* How old answers are, at most, in ms; 0 on the writer. */
 int64_t replica_age(struct local *local);
 void replica_status(struct local *local, struct tidings_replica *status);

@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "domain/events.h"
 #include "domain/ids.h"
 #include "domain/permit.h"
 #include "engine/ops/halves.h"
@@ -72,18 +73,32 @@ static void start_anew(struct view *view, struct webhook_record *record)
     record->failing_since = 0;
 }
 
-static void save(struct view *view, const struct tidings_op *op, struct webhook_record *record)
+static void save(struct view *view, const struct tidings_op *op, struct tidings_text name,
+                 struct webhook_record *record)
 {
     forget_old_secret(view, record);
-    view->rows->put_webhook(view, op->u.webhook.name, record);
+    view->rows->put_webhook(view, name, record);
     view_event(view, TIDINGS_EVENT_WEBHOOK_CHANGED, op->user_id, 0, 0, 0);
+}
+
+static bool is_consumer(struct bytes name)
+{
+    return name.n && *name.p == '.';
+}
+
+static size_t count_webhooks(struct view *view)
+{
+    struct webhook_row *rows;
+    size_t all = view->rows->get_webhooks(view, &rows), n = 0;
+    for (size_t i = 0; i < all; i++)
+        n += !is_consumer(rows[i].name);
+    return n;
 }
 
 enum tidings_err change_webhook_set(struct view *view, struct reply *reply)
 {
     const struct tidings_op *op = reply->op;
     struct webhook_record record = {0};
-    struct webhook_row *rows;
     if (!permits_admin(op))
         return TIDINGS_FORBIDDEN;
     bool known = view->rows->get_webhook(view, op->u.webhook.name, &record);
@@ -93,7 +108,7 @@ enum tidings_err change_webhook_set(struct view *view, struct reply *reply)
         reply->answer->field = "secret";
         return TIDINGS_INVALID;
     }
-    if (!known && view->rows->get_webhooks(view, &rows) >= view->settings->webhooks_max)
+    if (!known && count_webhooks(view) >= view->settings->webhooks_max)
         return TIDINGS_WEBHOOK_LIMIT;
     if (!known) {
         record.created = view->stamp;
@@ -109,7 +124,7 @@ enum tidings_err change_webhook_set(struct view *view, struct reply *reply)
     record.disabled = op->u.webhook.disabled;
     record.events = op->u.webhook.events;
     start_anew(view, &record);
-    save(view, op, &record);
+    save(view, op, op->u.webhook.name, &record);
     return TIDINGS_OK;
 }
 
@@ -136,7 +151,37 @@ enum tidings_err change_webhook_retry(struct view *view, struct reply *reply)
         record.position = record.dead_from;
     record.dead_from = 0;
     start_anew(view, &record);
-    save(view, reply->op, &record);
+    save(view, reply->op, reply->op->u.webhook.name, &record);
+    return TIDINGS_OK;
+}
+
+/* ---- Consumers ------------------------------------------------------------------------------ */
+
+static uint64_t greater(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+enum tidings_err change_consumer_set(struct view *view, struct reply *reply)
+{
+    const struct tidings_op *op = reply->op;
+    struct tidings_text name = op->u.webhook_report.name;
+    struct webhook_record record = {.events = event_bits_all};
+    if (!permits_service(op))
+        return TIDINGS_FORBIDDEN;
+    bool known = view->rows->get_webhook(view, name, &record);
+    if (view_failed(view) || (known && op->u.webhook_report.position >= record.position))
+        return TIDINGS_OK;
+    if (!known) {
+        record.created = view->stamp;
+        record.position = event_oldest_kept(view) - 1;
+    } else {
+        record.position = op->u.webhook_report.position;
+    }
+    record.position = greater(record.position, 1); /* nothing happened before that */
+    record.dead_from = 0;
+    start_anew(view, &record);
+    save(view, op, name, &record);
     return TIDINGS_OK;
 }
 
@@ -245,14 +290,23 @@ static void fill(struct view *view, struct arena *arena, struct bytes name,
 }
 
 /* After a change, too: another may have removed it between the two steps. */
-enum tidings_err answer_webhook_set(struct view *view, struct reply *reply)
+static enum tidings_err answer_row(struct view *view, struct reply *reply, struct tidings_text name)
 {
-    struct tidings_text name = reply->op->u.webhook.name;
     struct webhook_record record;
     if (!view->rows->get_webhook(view, name, &record))
         return view_failed(view) ? TIDINGS_CORRUPT : TIDINGS_NOT_FOUND;
     fill(view, reply->arena, bytes_of(name), &record, &reply->answer->u.webhook);
     return TIDINGS_OK;
+}
+
+enum tidings_err answer_webhook_set(struct view *view, struct reply *reply)
+{
+    return answer_row(view, reply, reply->op->u.webhook.name);
+}
+
+enum tidings_err answer_consumer_set(struct view *view, struct reply *reply)
+{
+    return answer_row(view, reply, reply->op->u.webhook_report.name);
 }
 
 enum tidings_err answer_webhook(struct view *view, struct reply *reply)

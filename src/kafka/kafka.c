@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The only place that knows librdkafka. */
-#include "engine/cluster/kafka/kafka.h"
+#include "kafka/kafka.h"
 
 #include <librdkafka/rdkafka.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
  * of putting, without a gap, or not at all. After one message was refused nothing behind it is written, and the producer is
  * broken: whoever wants to go on makes another. Nothing here waits longer than it is told to.
  */
-#ifndef CLUSTER_KAFKA_KAFKA_H
-#define CLUSTER_KAFKA_KAFKA_H
+#ifndef KAFKA_KAFKA_H
+#define KAFKA_KAFKA_H
 
 #include <stdbool.h>
 #include <stddef.h>

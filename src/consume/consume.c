@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#include "consume/consume.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "consume/kafka_target.h"
+#include "sql/url.h"
+
+struct consume {
+    struct kafka_target *kafka;
+    struct consumer *kafka_consumer;
+};
+
+/* As it always was called where there is a database. */
+static void name_topic(const struct consume_config *config, char topic[KAFKA_TOPIC_MAX + 1])
+{
+    struct sql_url url;
+    const char *wrong;
+    if (config->kafka_topic)
+        snprintf(topic, KAFKA_TOPIC_MAX + 1, "%s", config->kafka_topic);
+    else if (config->mysql && sql_url_parse(config->mysql, &url, &wrong))
+        snprintf(topic, KAFKA_TOPIC_MAX + 1, "tidings.%s.events", url.database);
+    else
+        snprintf(topic, KAFKA_TOPIC_MAX + 1, "tidings.events");
+}
+
+static bool start_kafka(struct consume *consume, const struct consume_config *config,
+                        char why[KAFKA_WHY_MAX])
+{
+    char topic[KAFKA_TOPIC_MAX + 1];
+    struct kafka_options options = {
+        .brokers = config->kafka,
+        .sasl = config->kafka_sasl,
+        .user = config->kafka_user,
+        .password = config->kafka_password,
+        .ca_file = config->kafka_ca_file,
+        .tls = config->kafka_tls,
+    };
+    if (!config->kafka)
+        return true;
+    name_topic(config, topic);
+    consume->kafka = kafka_target_new(&options, topic, config->kafka_partitions, why);
+    if (!consume->kafka)
+        return false;
+    snprintf(why, KAFKA_WHY_MAX, "out of memory");
+    consume->kafka_consumer =
+        consume_target_start(config->tidings, &kafka_target, consume->kafka, config->page);
+    return consume->kafka_consumer != NULL;
+}
+
+struct consume *consume_start(const struct consume_config *config, const char **message)
+{
+    static char why[KAFKA_WHY_MAX];
+    struct consume *consume = calloc(1, sizeof *consume);
+    *message = "out of memory";
+    if (!consume)
+        return NULL;
+    if (start_kafka(consume, config, why))
+        return consume;
+    *message = why;
+    consume_stop(consume);
+    return NULL;
+}
+
+void consume_stop(struct consume *consume)
+{
+    if (!consume)
+        return;
+    consume_target_stop(consume->kafka_consumer);
+    kafka_target_free(consume->kafka);
+    free(consume);
+}

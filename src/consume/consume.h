@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Goes through a server's events for the outside: one thread per target, each with a position of its own, in the order of the events,
+ * each event at least once. Of several servers the one that makes changes does so (tidings_term). A target that fails waits, is told
+ * of in the log and in its row, and holds up no other.
+ *
+ *     consumer.c       a target's thread: whose turn it is, reading, moving on, what is told of failures
+ *     kafka_target.c   Kafka: docs/EVENTS.md
+ *
+ * It knows the engine by its operations alone: EVENTS to read, CONSUMER_SET and WEBHOOK_REPORT to write. The position is a row of the
+ * engine's, so whoever makes changes next goes on there.
+ */
+#ifndef CONSUME_CONSUME_H
+#define CONSUME_CONSUME_H
+
+#include "tidings.h"
+
+struct consume_config {
+    struct tidings *tidings;
+    const char *mysql; /* URL of the shared log, by whose database the topic is named; NULL: none */
+    uint32_t page;     /* events in one question */
+    /* Brokers, host:port with commas; NULL: no Kafka. The rest as in struct tidings_options. */
+    const char *kafka, *kafka_sasl, *kafka_user, *kafka_password, *kafka_ca_file;
+    const char *kafka_topic; /* NULL: tidings.<database>.events, or tidings.events */
+    bool kafka_tls;
+    uint32_t kafka_partitions;
+};
+
+struct consume;
+
+/* Starts the threads. What the config points to must outlive them. NULL: *message says what is wrong, until this is called again. */
+struct consume *consume_start(const struct consume_config *config, const char **message);
+
+/* Ends what is under way and the threads, and frees everything. Before the engine closes. NULL is fine. */
+void consume_stop(struct consume *consume);
+
+#endif

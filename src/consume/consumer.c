@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT */
+#include "consume/consumer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "base/thread.h"
+#include "base/wait.h"
+
+enum {
+    STANDBY_MS = 100,      /* how often a server that makes no changes looks whether it does */
+    TICK_MS = 1000,        /* how often it looks for events that nobody told it of */
+    REPORT_MS = 100,       /* how often the position is written down at most */
+    BACKOFF_FIRST_MS = 50, /* until a target that failed is tried again, doubling ... */
+    BACKOFF_MOST_MS = 2000,
+    TELL_AGAIN_MS = 10000, /* how often another reason of the same failing is written down */
+    ACTING_USER = 1,       /* an operation has somebody acting; here it does not matter who */
+};
+
+struct consumer {
+    struct tidings_watcher watcher;
+    struct tidings *tidings;
+    const struct consumer_target *target;
+    void *ctx;
+    uint32_t limit;
+    pthread_t thread;
+
+    pthread_mutex_t mutex; /* guards these two */
+    pthread_cond_t woken;
+    bool happened;
+    bool stopping;
+    _Atomic bool changed; /* the row may be another than it was: somebody has sent it back */
+
+    uint64_t term;       /* in which the row was read; 0: it is not this server's turn */
+    uint64_t generation; /* of the row, and where it is */
+    uint64_t stored;
+    uint64_t position;      /* told up to here */
+    uint64_t told, refused; /* since the last report */
+    uint64_t missed;        /* events, in all, that were removed before they were told */
+    bool has_missed;        /* that was read once */
+    int64_t reported_ms;
+
+    char trouble[CONSUMER_TROUBLE_MAX + 1];
+    char told_trouble[CONSUMER_TROUBLE_MAX + 1]; /* as the row has it */
+    int64_t failing_since;                       /* by the clock; 0: it gets on */
+    int64_t told_trouble_ms;
+    int64_t waiting_since; /* of the first event of the page */
+    int backoff_ms;
+
+    size_t n;
+    struct tidings_event events[CONSUMER_PAGE];
+};
+
+static int64_t wall_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static struct tidings_text name_of(const struct consumer *consumer)
+{
+    return (struct tidings_text){consumer->target->name, strlen(consumer->target->name)};
+}
+
+static void log_consumer(const struct consumer *consumer, enum log_level level, const char *message,
+                         const char *error)
+{
+    struct log_line line;
+    log_begin(&line, level, message);
+    log_text(&line, "consumer", consumer->target->name + 1);
+    log_u64(&line, "position", consumer->position);
+    if (*error)
+        log_text(&line, "error", error);
+    log_end(&line);
+}
+
+/* ---- The row -------------------------------------------------------------------------------- */
+
+static struct tidings_op row_op(const struct consumer *consumer, enum tidings_op_kind kind,
+                                uint64_t position)
+{
+    return (struct tidings_op){
+        .kind = kind,
+        .role = TIDINGS_ROLE_SERVICE,
+        .user_id = ACTING_USER,
+        .u.webhook_report = {.name = name_of(consumer),
+                             .generation = consumer->generation,
+                             .position = position},
+    };
+}
+
+/* In the same term, and if nobody has sent it back, it may be further than the row. */
+static void take_row(struct consumer *consumer, const struct tidings_webhook *row, bool same_term)
+{
+    bool goes_on = same_term && consumer->generation == row->generation;
+    consumer->generation = row->generation;
+    consumer->stored = row->position;
+    if (!goes_on)
+        consumer->told = consumer->refused = 0;
+    if (!goes_on || consumer->position < row->position)
+        consumer->position = row->position;
+    if (consumer->has_missed && row->dead > consumer->missed) {
+        char text[64];
+        snprintf(text, sizeof text, "%llu events",
+                 (unsigned long long)(row->dead - consumer->missed));
+        log_consumer(consumer, LOG_ERROR, "events were removed before they could be told", text);
+    }
+    consumer->missed = row->dead;
+    consumer->has_missed = true;
+    snprintf(consumer->told_trouble, sizeof consumer->told_trouble, "%s",
+             row->failing_since ? row->last_error.p : "");
+}
+
+/* Where it is; the row is made if there is none. False if that cannot be known now. */
+static bool read_row(struct consumer *consumer, uint64_t term)
+{
+    struct tidings_op op = row_op(consumer, TIDINGS_OP_CONSUMER_SET, TIDINGS_ID_MAX);
+    struct tidings_answer answer;
+    tidings_answer_init(&answer);
+    enum tidings_err err = tidings_run(consumer->tidings, &op, &answer);
+    if (!err)
+        take_row(consumer, &answer.u.webhook, consumer->term == term);
+    consumer->term = err ? 0 : term;
+    tidings_answer_release(&answer);
+    return !err;
+}
+
+/* What has become of it is written down. False if it could not be, or counts no more: then the row is read again. */
+static bool report(struct consumer *consumer)
+{
+    struct tidings_op op = row_op(consumer, TIDINGS_OP_WEBHOOK_REPORT, consumer->position);
+    struct tidings_answer answer;
+    op.u.webhook_report.delivered = consumer->told;
+    op.u.webhook_report.failed = consumer->refused;
+    op.u.webhook_report.failing_since = consumer->failing_since;
+    op.u.webhook_report.waiting_since = consumer->waiting_since;
+    op.u.webhook_report.last_error =
+        (struct tidings_text){consumer->trouble, strlen(consumer->trouble)};
+    tidings_answer_init(&answer);
+    enum tidings_err err = tidings_run(consumer->tidings, &op, &answer);
+    tidings_answer_release(&answer);
+    consumer->reported_ms = consumer->told_trouble_ms = wait_now_ms();
+    if (err) {
+        consumer->term = 0;
+        return false;
+    }
+    consumer->stored = consumer->position;
+    consumer->told = consumer->refused = 0;
+    memcpy(consumer->told_trouble, consumer->trouble, sizeof consumer->trouble);
+    return true;
+}
+
+/* ---- What targets say ----------------------------------------------------------------------- */
+
+void consume_note(struct consumer *consumer, const char *trouble)
+{
+    snprintf(consumer->trouble, sizeof consumer->trouble, "%s", trouble);
+    if (*trouble && !consumer->failing_since) {
+        consumer->failing_since = wall_ms();
+        log_consumer(consumer, LOG_WARN, "the consumer fails", consumer->trouble);
+    } else if (!*trouble && consumer->failing_since) {
+        consumer->failing_since = 0;
+        log_consumer(consumer, LOG_INFO, "the consumer works again", "");
+    }
+    bool first = !*consumer->told_trouble != !*consumer->trouble;
+    bool other = strcmp(consumer->told_trouble, consumer->trouble) != 0 &&
+                 wait_now_ms() - consumer->told_trouble_ms >= TELL_AGAIN_MS;
+    if (consumer->term && (first || other))
+        report(consumer);
+}
+
+void consume_refused(struct consumer *consumer, uint64_t event_id, const char *reason)
+{
+    struct log_line line;
+    log_begin(&line, LOG_ERROR, "nobody takes an event: it is passed over");
+    log_text(&line, "consumer", consumer->target->name + 1);
+    log_u64(&line, "event_id", event_id);
+    log_text(&line, "error", reason);
+    log_end(&line);
+}
+
+static bool is_stopping(struct consumer *consumer)
+{
+    pthread_mutex_lock(&consumer->mutex);
+    bool stopping = consumer->stopping;
+    pthread_mutex_unlock(&consumer->mutex);
+    return stopping;
+}
+
+bool consume_goes_on(struct consumer *consumer)
+{
+    uint64_t term = consumer->term, generation = consumer->generation;
+    if (!term || tidings_term(consumer->tidings) != term || is_stopping(consumer))
+        return false;
+    if (!atomic_exchange(&consumer->changed, false))
+        return true;
+    return read_row(consumer, term) && consumer->generation == generation;
+}
+
+/* ---- Pages ---------------------------------------------------------------------------------- */
+
+/* Some more of the page; false: there are no more now, or they cannot be read. */
+static bool read_some(struct consumer *consumer, enum tidings_err *err)
+{
+    size_t room = CONSUMER_PAGE - consumer->n;
+    uint32_t limit = room < consumer->limit ? (uint32_t)room : consumer->limit;
+    struct tidings_op op = {.kind = TIDINGS_OP_EVENTS,
+                            .role = TIDINGS_ROLE_SERVICE,
+                            .user_id = ACTING_USER,
+                            .u.page = {.limit = limit,
+                                       .after.a = consumer->n
+                                                      ? consumer->events[consumer->n - 1].event_id
+                                                      : consumer->position}};
+    struct tidings_answer answer;
+    tidings_answer_init(&answer);
+    *err = tidings_run(consumer->tidings, &op, &answer);
+    size_t n = *err ? 0 : answer.u.events.n;
+    if (n)
+        memcpy(consumer->events + consumer->n, answer.u.events.rows, n * sizeof *consumer->events);
+    consumer->n += n;
+    tidings_answer_release(&answer);
+    return n == limit;
+}
+
+static bool read_page(struct consumer *consumer)
+{
+    enum tidings_err err = TIDINGS_OK;
+    consumer->n = 0;
+    while (consumer->n < CONSUMER_PAGE && read_some(consumer, &err))
+        ;
+    if (err) {
+        char text[CONSUMER_TROUBLE_MAX];
+        snprintf(text, sizeof text, "the events cannot be read: %s", tidings_err_text(err));
+        consume_note(consumer, text);
+    }
+    return !err;
+}
+
+static bool tell_page(struct consumer *consumer)
+{
+    struct consumer_page page = {.events = consumer->events, .n = consumer->n};
+    consumer->waiting_since = consumer->events[0].happened_at;
+    uint64_t generation = consumer->generation;
+    bool fine = consumer->target->tell(consumer->ctx, consumer, &page);
+    if (page.done && consumer->term && consumer->generation == generation) {
+        consumer->position = consumer->events[page.done - 1].event_id;
+        consumer->told += page.done - page.refused;
+        consumer->refused += page.refused;
+    }
+    if (!fine)
+        return false;
+    consumer->waiting_since = 0;
+    bool failed = consumer->failing_since != 0;
+    consume_note(consumer, "");
+    return !failed || !consumer->term || read_row(consumer, consumer->term); /* what was missed? */
+}
+
+/* Milliseconds until the position is to be written down; -1: it is. */
+static int until_report(const struct consumer *consumer)
+{
+    int64_t left_ms = consumer->reported_ms + REPORT_MS - wait_now_ms();
+    if (consumer->position == consumer->stored)
+        return -1;
+    return left_ms > 0 ? (int)left_ms : 0;
+}
+
+static int back_off(struct consumer *consumer)
+{
+    int ms = consumer->backoff_ms ? consumer->backoff_ms : BACKOFF_FIRST_MS;
+    consumer->backoff_ms = 2 * ms < BACKOFF_MOST_MS ? 2 * ms : BACKOFF_MOST_MS;
+    return ms;
+}
+
+/* ---- The thread ----------------------------------------------------------------------------- */
+
+static void rest(struct consumer *consumer)
+{
+    consumer->term = 0;
+    consumer->failing_since = 0;
+    *consumer->trouble = '\0';
+    consumer->target->rest(consumer->ctx);
+}
+
+/* How long to wait until the next look; *eager: unless something happens. */
+static int consumer_step(struct consumer *consumer, bool *eager)
+{
+    uint64_t term = tidings_term(consumer->tidings);
+    *eager = false;
+    if (!term || (consumer->term && consumer->term != term))
+        rest(consumer);
+    if (!term)
+        return STANDBY_MS;
+    bool changed = atomic_exchange(&consumer->changed, false);
+    if ((changed || !consumer->term) && !read_row(consumer, term))
+        return back_off(consumer);
+    if (!read_page(consumer))
+        return back_off(consumer);
+    if (consumer->n && !tell_page(consumer))
+        return consumer->failing_since ? back_off(consumer) : 0;
+    consumer->backoff_ms = 0;
+    if (!until_report(consumer))
+        report(consumer);
+    if (consumer->n == CONSUMER_PAGE || !consumer->term)
+        return 0;
+    *eager = true;
+    int left_ms = until_report(consumer);
+    return left_ms < 0 ? TICK_MS : left_ms;
+}
+
+/* False: it is time to stop. */
+static bool consumer_wait(struct consumer *consumer, int ms, bool eager)
+{
+    struct timespec until = wait_until_ms((unsigned)ms);
+    int rc = 0;
+    pthread_mutex_lock(&consumer->mutex);
+    while (!rc && !consumer->stopping && !(eager && consumer->happened))
+        rc = pthread_cond_timedwait(&consumer->woken, &consumer->mutex, &until);
+    consumer->happened = false;
+    bool go_on = !consumer->stopping;
+    pthread_mutex_unlock(&consumer->mutex);
+    return go_on;
+}
+
+static void *consumer_main(void *arg)
+{
+    struct consumer *consumer = arg;
+    bool eager = false;
+    int ms = 0;
+    thread_name(consumer->target->name + 1);
+    while (consumer_wait(consumer, ms, eager))
+        ms = consumer_step(consumer, &eager);
+    if (consumer->term && consumer->position != consumer->stored)
+        report(consumer);
+    consumer->target->rest(consumer->ctx);
+    return NULL;
+}
+
+/* On the engine's thread. */
+static void consumer_heed(struct tidings_watcher *watcher, const struct tidings_event *events,
+                          size_t n)
+{
+    struct consumer *consumer = (struct consumer *)watcher;
+    bool changed = !n;
+    for (size_t i = 0; i < n; i++)
+        changed |= events[i].type == TIDINGS_EVENT_WEBHOOK_CHANGED;
+    if (changed)
+        atomic_store(&consumer->changed, true);
+    pthread_mutex_lock(&consumer->mutex);
+    consumer->happened = true;
+    pthread_cond_signal(&consumer->woken);
+    pthread_mutex_unlock(&consumer->mutex);
+}
+
+struct consumer *consume_target_start(struct tidings *tidings, const struct consumer_target *target,
+                                      void *ctx, uint32_t page)
+{
+    struct consumer *consumer = calloc(1, sizeof *consumer);
+    if (!consumer)
+        return NULL;
+    consumer->tidings = tidings;
+    consumer->target = target;
+    consumer->ctx = ctx;
+    consumer->limit = page;
+    consumer->watcher.tell = consumer_heed;
+    pthread_mutex_init(&consumer->mutex, NULL);
+    wait_init(&consumer->woken);
+    if (!pthread_create(&consumer->thread, NULL, consumer_main, consumer)) {
+        tidings_watch(tidings, &consumer->watcher);
+        return consumer;
+    }
+    pthread_cond_destroy(&consumer->woken);
+    pthread_mutex_destroy(&consumer->mutex);
+    free(consumer);
+    return NULL;
+}
+
+void consume_target_stop(struct consumer *consumer)
+{
+    if (!consumer)
+        return;
+    tidings_unwatch(consumer->tidings, &consumer->watcher);
+    pthread_mutex_lock(&consumer->mutex);
+    consumer->stopping = true;
+    pthread_cond_signal(&consumer->woken);
+    pthread_mutex_unlock(&consumer->mutex);
+    pthread_join(consumer->thread, NULL);
+    pthread_cond_destroy(&consumer->woken);
+    pthread_mutex_destroy(&consumer->mutex);
+    free(consumer);
+}
