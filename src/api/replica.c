@@ -2,6 +2,7 @@
 #include "api/replica.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "api/exchange.h"
 #include "api/metrics.h"
@@ -50,7 +51,34 @@ static void put_following(struct json_out *out, const struct tidings_replica *re
     else
         json_out_u64(out, (uint64_t)replica->age_ms);
     put_bool(out, "broken", replica->broken);
+    put_bool(out, "rejoin", replica->rejoin);
     put_word(out, "trouble", replica->trouble);
+    json_out_end(out);
+}
+
+/* Of a log in MySQL. */
+static void put_log(struct json_out *out, const struct tidings_replica *replica)
+{
+    const struct tidings_replica_log *log = &replica->log;
+    json_out_key(out, "log");
+    if (strcmp(replica->following, "mysql") != 0) {
+        json_out_null(out);
+        return;
+    }
+    json_out_object(out);
+    put_u64(out, "records", log->records);
+    put_u64(out, "bytes", log->bytes);
+    json_out_key(out, "image");
+    if (log->has_image) {
+        json_out_object(out);
+        put_u64(out, "position", log->image_position);
+        put_u64(out, "bytes", log->image_bytes);
+        put_u64(out, "at_ms", (uint64_t)log->image_at_ms);
+        json_out_end(out);
+    } else {
+        json_out_null(out);
+    }
+    put_word(out, "warning", log->warning);
     json_out_end(out);
 }
 
@@ -69,6 +97,7 @@ void put_replica(struct json_out *out, struct tidings *tidings)
     put_u64(out, "era", replica.era);
     put_followers(out, &replica);
     put_following(out, &replica);
+    put_log(out, &replica);
     json_out_end(out);
 }
 
@@ -80,6 +109,21 @@ const char *replica_trouble(struct tidings *tidings)
     if (replica.broken)
         return "This server follows another one and cannot go on; its status says why.";
     return replica.age_ms < 0 ? "This server follows another one and does not have all yet." : NULL;
+}
+
+static void put_log_metrics(const struct tidings_replica_log *log, struct buf *to)
+{
+    metrics_single(to, "replica_log_records", "gauge", "Records of the log that MySQL keeps.",
+                   log->records);
+    metrics_single(to, "replica_log_bytes", "gauge", "Bytes of the log that MySQL keeps.",
+                   log->bytes);
+    metrics_single(to, "replica_image_position", "gauge",
+                   "The newest batch in the image that MySQL keeps; 0: there is none.",
+                   log->image_position);
+    metrics_single(to, "replica_image_bytes", "gauge", "Bytes of that image.", log->image_bytes);
+    metrics_single(to, "replica_image_time_seconds", "gauge",
+                   "When the newest batch in that image was made, since 1970.",
+                   (uint64_t)log->image_at_ms / 1000);
 }
 
 void replica_metrics(struct tidings *tidings, struct buf *to)
@@ -95,6 +139,8 @@ void replica_metrics(struct tidings *tidings, struct buf *to)
     metrics_single(to, "replica_era", "gauge", "How often a follower was promoted.", replica.era);
     metrics_single(to, "replica_followers", "gauge", "Servers that follow this one.",
                    replica.n_followers);
+    if (!strcmp(replica.following, "mysql"))
+        put_log_metrics(&replica.log, to);
     if (!follows)
         return;
     metrics_single(to, "replica_connected", "gauge", "1: connected to the server it follows.",

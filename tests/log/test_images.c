@@ -92,6 +92,7 @@ static void an_image_can_be_had_when_it_is_done(void **state)
     assert_int_equal(image.pieces, 2);
     assert_int_equal(image.bytes, 11);
     assert_true(image.crc == UINT32_MAX);
+    assert_int_equal(image.log_bytes, 2 * strlen("record"));
     assert_outcome(log_a, log_mysql_image_get(log_a, number, 0, &bytes), LOG_DONE);
     assert_true(bytes_same(bytes, text_of("first")));
     assert_outcome(log_a, log_mysql_image_get(log_a, number, 1, &bytes), LOG_DONE);

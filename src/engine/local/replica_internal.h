@@ -18,6 +18,7 @@ struct replica {
     struct log_mysql *asking, *appending; /* one thread's each */
     uint8_t seal_secret[TIDINGS_SECRET_BYTES];
     struct kv_decider decider;
+    struct replica_keeper *keeper; /* replica_image.c */
     pthread_t follower, appender;
     bool started;
 
@@ -26,7 +27,8 @@ struct replica {
     _Atomic int64_t lease_ms;   /* until when it is, by the monotonic clock (rule 6) */
     _Atomic int64_t current_ms; /* when it was last known to have all; 0: never */
     _Atomic bool append_underway;
-    _Atomic bool away; /* the last question was not answered: reads do not wait for the next */
+    _Atomic bool rejoin; /* it must join anew: opening it again does so */
+    _Atomic bool away;   /* the last question was not answered: reads do not wait for the next */
 
     struct {
         uint64_t server; /* of MySQL, that answers, and since when that one */
@@ -50,6 +52,37 @@ struct replica {
 /* What is wrong, in a sentence, told once; "": nothing is. `for_good`: the replica follows no more. */
 void replica_say(struct replica *replica, const char *text, bool for_good);
 bool replica_is_broken(struct replica *replica);
+
+/* ---- replica_join.c ------------------------------------------------------------------------- */
+
+/* Fills an empty directory, or one that must join anew, with the image of a peer or of MySQL; does nothing to any other. Before the
+ * directory is opened. */
+enum tidings_err replica_join(struct replica *replica, const struct tidings_options *options,
+                              const char **message);
+
+/* The directory is open: STANDBY, and it must join anew, if the log is not kept from its position on. */
+enum tidings_err replica_join_check(struct replica *replica, const char **message);
+
+/*
+ * Whatever it says of the log, this directory cannot go on: it follows no more, says why, and joins anew when it is opened again,
+ * which `tidings serve` does at once. Its contents are put aside then, as outdated-POSITION or diverged-POSITION. Any thread.
+ */
+enum rejoin_why {
+    REJOIN_OUTDATED, /* the log is not kept from its position on */
+    REJOIN_DIVERGED, /* the log says otherwise */
+};
+void replica_rejoin(struct replica *replica, enum rejoin_why why, const char *text);
+
+/* ---- replica_image.c ------------------------------------------------------------------------ */
+
+/* Keeps an image in MySQL and trims the log there, while this server is the writer. Stopped when the replica is stopping. */
+enum tidings_err replica_image_start(struct replica *replica,
+                                     const struct tidings_options *options);
+void replica_image_stop(struct replica *replica);
+
+/* The position of the newest base image of this directory; 0: there is none. Any thread. */
+uint64_t replica_image_position(struct replica *replica);
+void replica_image_status(struct replica *replica, struct tidings_replica *status);
 
 /* ---- replica_append.c ----------------------------------------------------------------------- */
 

@@ -100,8 +100,10 @@ enum log_outcome log_mysql_image_newest(struct log_mysql *log, struct log_image 
 {
     struct log_image found;
     buf_literal(log_mysql_text(log),
-                "SELECT h.number,h.position,h.chain,h.era,h.pieces,h.bytes,h.crc,h.at FROM "
-                "tidings_image_head h WHERE " LOG_IMAGE_USABLE
+                "SELECT h.number,h.position,h.chain,h.era,h.pieces,h.bytes,h.crc,h.at,"
+                "w.bytes-COALESCE((SELECT l.start FROM tidings_log l WHERE "
+                "l.position=h.position+1),w.bytes) FROM tidings_image_head h JOIN tidings_writer w "
+                "ON w.id=1 WHERE " LOG_IMAGE_USABLE
                 " ORDER BY h.era DESC,h.position DESC,h.number DESC LIMIT 1");
     enum log_outcome outcome = log_ask(log);
     if (outcome)
@@ -115,6 +117,7 @@ enum log_outcome log_mysql_image_newest(struct log_mysql *log, struct log_image 
     found.bytes = sql_u64(log->sql, 5);
     found.crc = (uint32_t)sql_u64(log->sql, 6);
     found.at_ms = sql_i64(log->sql, 7);
+    found.log_bytes = sql_u64(log->sql, 8);
     if (found.at_ms < 0 || !log_take_bytes(log, 2, found.chain, sizeof found.chain))
         return log_say(log, LOG_CORRUPT, "tidings_image_head has a row that no server writes");
     *image = found;

@@ -210,7 +210,8 @@ struct log_image {
     int64_t at_ms;   /* the latest time of any record in it */
     uint32_t pieces; /* numbered from 0 */
     uint64_t bytes;
-    uint32_t crc; /* CRC-32C of all bytes */
+    uint32_t crc;       /* CRC-32C of all bytes */
+    uint64_t log_bytes; /* of the records behind it */
 };
 
 /* A new image of the state at image->position, with chain, era and time; its pieces come with log_mysql_image_put. */
