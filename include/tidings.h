@@ -136,7 +136,9 @@ TIDINGS_API const char *tidings_err_text(enum tidings_err err);
     X(map_mb, 262144, 16, 67108864, "largest size of the data file in MiB (address space)")   \
     X(log_segment_mb, 64, 1, 1024, "MiB of a segment of the redo log")                        \
     X(snapshot_log_mb, 256, 1, 1048576, "MiB of redo log after which a base image is made")   \
-    X(log_days, 14, 1, 3650, "days back to which a backup can be restored")
+    X(log_days, 14, 1, 3650, "days back to which a backup can be restored")                   \
+    X(image_mysql_mb, 20480, 0, 67108864, "MiB of the image kept in MySQL at most")           \
+    X(log_mysql_hours, 24, 0, 8760, "hours that the log in MySQL is kept at least")
 
 struct tidings_settings {
 #define X(name, standard, least, most, text) uint64_t name;
@@ -186,7 +188,8 @@ struct tidings_options {
     bool take_back; /* local: open the directory though another was promoted in its place */
     /*
      * local: the log of the directory is decided there, and shared by any number of servers, each with a directory of its own; one
-     * of them makes changes at a time. An empty directory becomes one of theirs; the first one's history begins the log.
+     * of them makes changes at a time. An empty directory becomes one of theirs; the first one's history begins the log. One that
+     * cannot go on with the log is put aside inside the directory when it is opened, and joins anew.
      * cluster: where the database is, mysql://user@host:3306/database. Behind it may stand ?tls=verify, with &ca=FILE if not
      * the system's certificates are to be trusted; or, for a socket of localhost, ?socket=/path. Special characters are
      * percent-encoded. tidings_cluster_init makes what has to be there.
@@ -1383,6 +1386,15 @@ struct tidings_follower {
     uint64_t position; /* up to which it has applied the log */
 };
 
+/* A log in MySQL: what is kept of it there, and the image from which MySQL alone rebuilds everything. */
+struct tidings_replica_log {
+    uint64_t records, bytes;
+    bool has_image;
+    uint64_t image_position, image_bytes;
+    int64_t image_at_ms; /* the time of the newest batch in it */
+    char warning[256];   /* why MySQL alone cannot rebuild everything; "": it can, or soon */
+};
+
 /* A place in the history: two directories with the same chain at a position are the same up to there. */
 struct tidings_replica {
     enum tidings_replica_role role;
@@ -1393,19 +1405,20 @@ struct tidings_replica {
     unsigned peer_port; /* where it can be followed; 0: nowhere */
     size_t n_followers;
     struct tidings_follower followers[TIDINGS_FOLLOWERS_MAX];
+    struct tidings_replica_log log; /* all zeros unless the log is in MySQL */
     /* What follows is a follower's. */
     char following[256];
     bool connected;
     bool broken;       /* it does not go on by itself: trouble says why */
+    bool rejoin;       /* it must be closed and opened again, which joins the log anew */
     uint64_t end;      /* of the log that is followed, as far as is known */
     int64_t age_ms;    /* how long ago it was known to have all of it; -1: never yet */
     char trouble[256]; /* why it does not follow; "": it does */
     /* What follows is of a server on a log in MySQL, since it was opened. */
     bool on_mysql;
-    bool diverged;       /* it has another history than the log, which it reported */
+    bool diverged;       /* what it alone had is put aside in its directory, as diverged-POSITION */
     uint64_t takeovers;  /* how often it became the writer */
     uint64_t reappended; /* records that MySQL had lost, and that it appended again */
-    uint64_t lost;       /* records that it reported as dropped */
 };
 
 /*

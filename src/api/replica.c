@@ -2,6 +2,7 @@
 #include "api/replica.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "api/exchange.h"
 #include "api/metrics.h"
@@ -50,7 +51,34 @@ static void put_following(struct json_out *out, const struct tidings_replica *re
     else
         json_out_u64(out, (uint64_t)replica->age_ms);
     put_bool(out, "broken", replica->broken);
+    put_bool(out, "rejoin", replica->rejoin);
     put_word(out, "trouble", replica->trouble);
+    json_out_end(out);
+}
+
+/* Of a log in MySQL. */
+static void put_log(struct json_out *out, const struct tidings_replica *replica)
+{
+    const struct tidings_replica_log *log = &replica->log;
+    json_out_key(out, "log");
+    if (strcmp(replica->following, "mysql") != 0) {
+        json_out_null(out);
+        return;
+    }
+    json_out_object(out);
+    put_u64(out, "records", log->records);
+    put_u64(out, "bytes", log->bytes);
+    json_out_key(out, "image");
+    if (log->has_image) {
+        json_out_object(out);
+        put_u64(out, "position", log->image_position);
+        put_u64(out, "bytes", log->image_bytes);
+        put_u64(out, "at_ms", (uint64_t)log->image_at_ms);
+        json_out_end(out);
+    } else {
+        json_out_null(out);
+    }
+    put_word(out, "warning", log->warning);
     json_out_end(out);
 }
 
@@ -69,6 +97,7 @@ void put_replica(struct json_out *out, struct tidings *tidings)
     put_u64(out, "era", replica.era);
     put_followers(out, &replica);
     put_following(out, &replica);
+    put_log(out, &replica);
     json_out_end(out);
 }
 
@@ -89,10 +118,20 @@ static void put_log_metrics(struct buf *to, const struct tidings_replica *replic
                    replica->takeovers);
     metrics_single(to, "replica_reappended_total", "counter",
                    "Batches that MySQL had lost, appended to its log again.", replica->reappended);
-    metrics_single(to, "replica_lost_records_total", "counter",
-                   "Batches that this server alone had and reported as dropped.", replica->lost);
     metrics_single(to, "replica_diverged", "gauge",
-                   "1: this server has another history than the log in MySQL.", replica->diverged);
+                   "1: what this server alone had is put aside, in diverged-*.", replica->diverged);
+    metrics_single(to, "replica_log_records", "gauge", "Records of the log that MySQL keeps.",
+                   replica->log.records);
+    metrics_single(to, "replica_log_bytes", "gauge", "Bytes of the log that MySQL keeps.",
+                   replica->log.bytes);
+    metrics_single(to, "replica_image_position", "gauge",
+                   "The newest batch in the image that MySQL keeps; 0: there is none.",
+                   replica->log.image_position);
+    metrics_single(to, "replica_image_bytes", "gauge", "Bytes of that image.",
+                   replica->log.image_bytes);
+    metrics_single(to, "replica_image_time_seconds", "gauge",
+                   "When the newest batch in that image was made, since 1970.",
+                   (uint64_t)replica->log.image_at_ms / 1000);
 }
 
 void replica_metrics(struct tidings *tidings, struct buf *to)

@@ -2,7 +2,7 @@
 /*
  * The server: engine, API, HTTP and webhooks put together. The main thread waits for signals: SIGHUP reads
  * the keys again, as a change of their file does, SIGTERM and SIGINT stop in order: readiness off, streams closed, answers
- * finished, then the engine.
+ * finished, then the engine. A replica that must join its log anew is stopped in order, too, and started again.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -442,7 +442,7 @@ static bool make_demo(struct server *server)
 static int start(struct server *server, const sigset_t *set)
 {
     bool dev = server->config.dev;
-    if (dev && !make_dev_secret(server))
+    if (dev && !*server->dev_secret && !make_dev_secret(server))
         return EXIT_BROKEN;
     int code = load_published(server, set);
     if (code != EXIT_FINE)
@@ -479,6 +479,12 @@ static void stop(struct server *server)
     http_server_free(server->http);
     api_free(server->api);
     keyring_free(server->keys);
+    server->push = NULL;
+    server->http = NULL;
+    server->api = NULL;
+    server->jwks = NULL;
+    server->tidings = NULL;
+    server->keys = NULL;
 }
 
 /* ---- Running -------------------------------------------------------------------------------- */
@@ -540,8 +546,15 @@ static void block_signals(sigset_t *set)
     signal(SIGPIPE, SIG_IGN);
 }
 
-/* Every second the keys file is looked at: who rotates keys need not signal. */
-static void wait_for_stop(struct server *server, const sigset_t *set)
+/* Whether the engine must be closed and opened again, which makes it join its log anew. */
+static bool must_rejoin(const struct server *server)
+{
+    struct tidings_replica replica;
+    return !tidings_replica_status(server->tidings, &replica) && replica.rejoin;
+}
+
+/* Every second the keys file is looked at: who rotates keys need not signal. False: the engine must join anew. */
+static bool wait_for_stop(struct server *server, const sigset_t *set)
 {
     static const struct timespec second = {.tv_sec = 1};
     for (;;) {
@@ -550,8 +563,45 @@ static void wait_for_stop(struct server *server, const sigset_t *set)
             reload_keys(server);
         else if (caught > 0)
             break;
+        if (must_rejoin(server)) {
+            log_message(LOG_WARN, "stopping, to join the log anew");
+            return false;
+        }
     }
     log_message(LOG_INFO, "stopping");
+    return true;
+}
+
+/* EXIT_FINE, or the code to exit with. */
+static int run(struct server *server, const sigset_t *set, bool *again)
+{
+    int code = start(server, set);
+    *again = false;
+    if (code == EXIT_FINE) {
+        log_message(LOG_INFO, "listening on port %u with %u threads",
+                    http_server_port(server->http), (unsigned)server->config.threads);
+        if (server->config.dev)
+            print_dev_link(server);
+        *again = !wait_for_stop(server, set);
+    }
+    stop(server);
+    return code;
+}
+
+/* A server that has run, and must join anew, tries to until it is stopped: its peers and MySQL come back, disks get room. */
+static int run_again(struct server *server, const sigset_t *set)
+{
+    static const struct timespec pause = {.tv_sec = 3};
+    for (bool again = true;;) {
+        int code = run(server, set, &again);
+        if (!again && code == EXIT_FINE)
+            return code;
+        if (again)
+            continue;
+        log_message(LOG_ERROR, "joining the log anew failed; trying again in 3 seconds");
+        if (sigtimedwait(set, NULL, &pause) > 0)
+            return code;
+    }
 }
 
 /* OPTIONS_READ, or the code to exit with. */
@@ -587,17 +637,10 @@ static int serve(struct server *server)
         code = password_read(KAFKA_PASSWORD, &server->kafka_password);
     if (code != OPTIONS_READ)
         return code;
+    bool again;
     block_signals(&set);
-    code = start(server, &set);
-    if (code == EXIT_FINE) {
-        log_message(LOG_INFO, "listening on port %u with %u threads",
-                    http_server_port(server->http), (unsigned)server->config.threads);
-        if (server->config.dev)
-            print_dev_link(server);
-        wait_for_stop(server, &set);
-    }
-    stop(server);
-    return code;
+    code = run(server, &set, &again);
+    return again ? run_again(server, &set) : code;
 }
 
 int serve_run(int argc, char **argv)

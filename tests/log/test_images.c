@@ -23,10 +23,10 @@ static struct bytes text_of(const char *text)
 
 static uint64_t begin_image(uint64_t position, uint64_t era)
 {
-    uint8_t chain[LOG_CHAIN_BYTES];
+    struct log_image image = {.position = position, .era = era, .at_ms = 1700000000123};
     uint64_t number = 0;
-    make_chain(chain, position, 0);
-    assert_outcome(log_a, log_mysql_image_begin(log_a, position, chain, era, &number), LOG_DONE);
+    make_chain(image.chain, position, 0);
+    assert_outcome(log_a, log_mysql_image_begin(log_a, &image, &number), LOG_DONE);
     return number;
 }
 
@@ -52,11 +52,16 @@ static void assert_newest(uint64_t number)
     assert_int_equal(image.number, number);
 }
 
-static void tidy_all(void)
+static void tidy_before(uint64_t own)
 {
     bool more = true;
     while (more)
-        assert_outcome(log_a, log_mysql_image_tidy(log_a, &more), LOG_DONE);
+        assert_outcome(log_a, log_mysql_image_tidy(log_a, own, &more), LOG_DONE);
+}
+
+static void tidy_all(void)
+{
+    tidy_before(0);
 }
 
 static void an_image_can_be_had_when_it_is_done(void **state)
@@ -83,9 +88,11 @@ static void an_image_can_be_had_when_it_is_done(void **state)
     assert_int_equal(image.position, FIRST_POSITION + 3);
     assert_memory_equal(image.chain, chain, sizeof chain);
     assert_int_equal(image.era, ANY_ERA);
+    assert_int_equal(image.at_ms, 1700000000123);
     assert_int_equal(image.pieces, 2);
     assert_int_equal(image.bytes, 11);
     assert_true(image.crc == UINT32_MAX);
+    assert_int_equal(image.log_bytes, 2 * strlen("record"));
     assert_outcome(log_a, log_mysql_image_get(log_a, number, 0, &bytes), LOG_DONE);
     assert_true(bytes_same(bytes, text_of("first")));
     assert_outcome(log_a, log_mysql_image_get(log_a, number, 1, &bytes), LOG_DONE);
@@ -128,6 +135,22 @@ static void a_newer_image_replaces_the_others(void **state)
     assert_newest(going_on);
     assert_int_equal(asked(other, "SELECT COUNT(*) FROM tidings_image_head"), 1);
     assert_int_equal(asked(other, "SELECT COUNT(*) FROM tidings_image"), 1);
+}
+
+static void images_that_were_never_done_make_way_for_another(void **state)
+{
+    (void)state;
+    uint64_t done = put_image(FIRST_POSITION + 1, ANY_ERA);
+    uint64_t given_up = begin_image(FIRST_POSITION + 3, ANY_ERA);
+    put_piece(given_up, 0, "first");
+    uint64_t own = begin_image(FIRST_POSITION + 2, ANY_ERA);
+    put_piece(own, 0, "first");
+    tidy_before(own);
+    assert_newest(done);
+    assert_outcome(log_a, log_mysql_image_put(log_a, given_up, 1, text_of("x")), LOG_REFUSED);
+    assert_outcome(log_a, log_mysql_image_end(log_a, own, 1, 5, 0), LOG_DONE);
+    assert_newest(own);
+    assert_int_equal(asked(other, "SELECT COUNT(*) FROM tidings_image_head"), 2);
 }
 
 static void an_image_of_a_newer_era_is_newer(void **state)
@@ -192,6 +215,7 @@ int test_log_images(void)
         IMAGES_TEST(an_image_can_be_had_when_it_is_done),
         IMAGES_TEST(pieces_with_a_gap_are_no_image),
         IMAGES_TEST(a_newer_image_replaces_the_others),
+        IMAGES_TEST(images_that_were_never_done_make_way_for_another),
         IMAGES_TEST(an_image_of_a_newer_era_is_newer),
         IMAGES_TEST(an_image_of_what_was_lost_is_neither_had_nor_replaces_another),
         IMAGES_TEST(a_piece_that_is_too_long_is_neither_put_nor_had),

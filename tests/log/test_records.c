@@ -391,11 +391,10 @@ static void a_record_that_is_too_long_is_not_fetched(void **state)
 
 static uint64_t put_image(uint64_t position, unsigned salt)
 {
-    uint8_t chain[LOG_CHAIN_BYTES];
+    struct log_image image = {.position = position, .era = ANY_ERA};
     uint64_t number = 0;
-    make_chain(chain, position, salt);
-    assert_outcome(log_a, log_mysql_image_begin(log_a, position, chain, ANY_ERA, &number),
-                   LOG_DONE);
+    make_chain(image.chain, position, salt);
+    assert_outcome(log_a, log_mysql_image_begin(log_a, &image, &number), LOG_DONE);
     assert_outcome(log_a, log_mysql_image_put(log_a, number, 0, text_of("image")), LOG_DONE);
     assert_outcome(log_a, log_mysql_image_end(log_a, number, 1, 5, 0), LOG_DONE);
     return number;
@@ -404,7 +403,7 @@ static uint64_t put_image(uint64_t position, unsigned salt)
 static void assert_trim(uint64_t up_to, enum log_outcome wanted)
 {
     bool more = true;
-    assert_outcome(log_a, log_mysql_trim(log_a, up_to, &more), wanted);
+    assert_outcome(log_a, log_mysql_trim(log_a, up_to, INT64_MAX, &more), wanted);
     assert_int_equal(more, wanted != LOG_DONE);
 }
 
@@ -456,10 +455,80 @@ static void a_long_log_is_trimmed_in_steps(void **state)
     assert_outcome(log_a, log_mysql_append(log_a, &end, true, records, LOG_RECORDS_MAX), LOG_DONE);
     put_image(FIRST_POSITION + LOG_RECORDS_MAX, 0);
     for (; more; steps++)
-        assert_outcome(log_a, log_mysql_trim(log_a, FIRST_POSITION + LOG_RECORDS_MAX - 1, &more),
-                       LOG_DONE);
+        assert_outcome(
+            log_a, log_mysql_trim(log_a, FIRST_POSITION + LOG_RECORDS_MAX - 1, INT64_MAX, &more),
+            LOG_DONE);
     assert_int_equal(steps, 3);
     assert_int_equal(read_behind(FIRST_POSITION + LOG_RECORDS_MAX - 1, 10, MANY).n, 1);
+}
+
+static void assert_kept(uint64_t after, uint64_t records, uint64_t bytes)
+{
+    struct log_kept kept;
+    assert_outcome(log_a, log_mysql_kept(log_a, &kept), LOG_DONE);
+    assert_int_equal(kept.after, after);
+    assert_int_equal(kept.records, records);
+    assert_int_equal(kept.bytes, bytes);
+    assert_int_equal(kept.writer.position, after + records);
+}
+
+static void what_is_kept_of_the_log_is_told(void **state)
+{
+    (void)state;
+    assert_kept(FIRST_POSITION, 0, 0);
+    must_append(log_a, &end, "one");
+    must_append(log_a, &end, "three");
+    assert_kept(FIRST_POSITION, 2, 8);
+    put_image(FIRST_POSITION + 2, 0);
+    assert_trim(FIRST_POSITION + 1, LOG_DONE);
+    assert_kept(FIRST_POSITION + 1, 1, 5);
+    assert_trim(FIRST_POSITION + 2, LOG_DONE);
+    assert_kept(FIRST_POSITION + 2, 0, 0);
+    assert_run(other, "UPDATE tidings_writer SET bytes=1");
+    must_append(log_a, &end, "four");
+    assert_run(other, "UPDATE tidings_writer SET bytes=0");
+    struct log_kept kept;
+    assert_outcome(log_a, log_mysql_kept(log_a, &kept), LOG_CORRUPT);
+}
+
+/* The clock may have been set back: the second record is older than the first. */
+static void a_record_that_is_not_old_enough_stays_with_all_behind_it(void **state)
+{
+    (void)state;
+    bool more = true;
+    append_three();
+    put_image(FIRST_POSITION + 3, 0);
+    assert_run(other, "UPDATE tidings_log SET at=ELT(position-100,2000,1000,3000)");
+    assert_outcome(log_a, log_mysql_trim(log_a, FIRST_POSITION + 3, 2000, &more), LOG_DONE);
+    assert_false(more);
+    assert_kept(FIRST_POSITION, 3, asked(other, "SELECT bytes FROM tidings_writer"));
+    assert_outcome(log_a, log_mysql_trim(log_a, FIRST_POSITION + 3, 2001, &more), LOG_DONE);
+    assert_int_equal(read_behind(FIRST_POSITION + 2, 10, MANY).n, 1);
+    assert_read(FIRST_POSITION + 1, LOG_TRIMMED);
+}
+
+static void register_holder(uint64_t id, uint64_t image_position, uint64_t era)
+{
+    struct log_replica replica = {
+        .id = id, .address = "", .image_position = image_position, .era = era};
+    assert_outcome(log_a, log_mysql_register(log_a, &replica), LOG_DONE);
+}
+
+static void images_that_two_living_replicas_hold_are_enough_to_trim_behind(void **state)
+{
+    (void)state;
+    append_three();
+    register_holder(1, FIRST_POSITION + 3, ANY_ERA);
+    assert_trim(FIRST_POSITION + 1, LOG_REFUSED);
+    register_holder(2, FIRST_POSITION + 3, ANY_ERA - 1); /* of another history, perhaps */
+    assert_trim(FIRST_POSITION + 1, LOG_REFUSED);
+    register_holder(2, FIRST_POSITION + 1, ANY_ERA);
+    assert_trim(FIRST_POSITION + 2, LOG_REFUSED);
+    assert_run(other, "UPDATE tidings_replica SET seen=seen-INTERVAL 4 SECOND WHERE id=2");
+    assert_trim(FIRST_POSITION + 1, LOG_REFUSED);
+    register_holder(2, FIRST_POSITION + 1, ANY_ERA);
+    assert_trim(FIRST_POSITION + 1, LOG_DONE);
+    assert_int_equal(read_behind(FIRST_POSITION + 1, 10, MANY).n, 2);
 }
 
 int test_log_records(void)
@@ -487,6 +556,9 @@ int test_log_records(void)
         RECORDS_TEST(a_log_is_trimmed_behind_an_image_only),
         RECORDS_TEST(an_image_of_another_history_is_not_one_to_trim_behind),
         RECORDS_TEST(a_long_log_is_trimmed_in_steps),
+        RECORDS_TEST(what_is_kept_of_the_log_is_told),
+        RECORDS_TEST(a_record_that_is_not_old_enough_stays_with_all_behind_it),
+        RECORDS_TEST(images_that_two_living_replicas_hold_are_enough_to_trim_behind),
     };
     return RUN_TESTS(tests);
 }

@@ -135,7 +135,9 @@ static void tables_of_another_version_are_refused(void **state)
     (void)state;
     struct log_beginning beginning = make_beginning(1);
     begin_log();
-    assert_run(other, "UPDATE tidings_setting SET value='2' WHERE name='schema'");
+    assert_run(other, "UPDATE tidings_setting SET value='1' WHERE name='schema'");
+    assert_refused("older");
+    assert_run(other, "UPDATE tidings_setting SET value='99' WHERE name='schema'");
     assert_refused("newer");
     assert_outcome(log_a, log_mysql_begin(log_a, &beginning), LOG_REFUSED);
     assert_says(log_a, "newer");

@@ -41,6 +41,16 @@ def wait_for_all(servers, patience=30):
     wait_until(lambda: len({(one["position"], one["chain"]) for one in map(replica, servers)}) == 1, "all have the same", patience)
 
 
+def wait_for_rejoin(server, patience=60):
+    """A server that closes its engine to join the log anew listens on another port then."""
+    def listens_again():
+        _, rejoins, after = server.log_text().rpartition("to join the log anew")
+        found = rejoins and re.findall(r"listening on port (\d+)", after)
+        return found and int(found[-1])
+
+    server.port = wait_until(listens_again, "the server joins anew", patience)
+
+
 @pytest.fixture
 def make_server():
     made = []

@@ -99,37 +99,51 @@ static enum tidings_err fetch_base(struct joining *joining, const char *base_dir
     return TIDINGS_OK;
 }
 
-/* `state` comes last: a directory without it is not filled. */
-static enum tidings_err fill(struct joining *joining, const char **message)
+enum tidings_err join_make_rooms(const char *dir, char base_dir[PATH_BYTES], const char **message)
 {
-    char log_dir[PATH_BYTES], base_dir[PATH_BYTES];
-    struct state state = {.boot = NO_BOOT, .reaches = joining->base.number};
-    memcpy(state.id, joining->id, sizeof state.id);
-    if (!path_join(log_dir, joining->dir, "log") || !path_join(base_dir, joining->dir, "snapshots"))
+    char log_dir[PATH_BYTES];
+    if (!path_join(log_dir, dir, "log") || !path_join(base_dir, dir, "snapshots"))
         return store_fail(TIDINGS_INVALID, message, "the path of the data directory is too long",
                           false);
-    if (dir_make(joining->dir) || dir_make(log_dir) || dir_make(base_dir))
-        return store_fail(file_error(), message, "the data directory cannot be filled", true);
-    enum tidings_err err = joining->name[0] ? fetch_base(joining, base_dir, message) : TIDINGS_OK;
-    if (err)
-        return err;
-    if ((joining->seal_key_n &&
-         file_replace(joining->dir, STORE_SEAL_KEY, joining->seal_key, joining->seal_key_n)) ||
-        dir_sync(base_dir) || state_write(joining->dir, &state))
+    if (dir_make(dir) || dir_make(log_dir) || dir_make(base_dir))
         return store_fail(file_error(), message, "the data directory cannot be filled", true);
     return TIDINGS_OK;
 }
 
-static enum tidings_err join_once(const struct tidings_options *options,
-                                  struct wire_context *context, bool *again, const char **message)
+enum tidings_err join_end(const char *dir, const char *base_dir, const uint8_t id[REDO_ID_BYTES],
+                          uint64_t reaches, const char **message)
 {
-    struct joining joining = {
-        .dir = options->dir,
-        .progress = {.to = options->progress, .what = "fetching the base image"}};
-    uint8_t type;
+    struct state state = {.boot = NO_BOOT, .reaches = reaches};
+    memcpy(state.id, id, sizeof state.id);
+    if (dir_sync(base_dir) || state_write(dir, &state))
+        return store_fail(file_error(), message, "the data directory cannot be filled", true);
+    return TIDINGS_OK;
+}
+
+static enum tidings_err fill(struct joining *joining, const char **message)
+{
+    char base_dir[PATH_BYTES];
+    enum tidings_err err = join_make_rooms(joining->dir, base_dir, message);
+    if (!err && joining->name[0])
+        err = fetch_base(joining, base_dir, message);
+    if (!err && joining->seal_key_n &&
+        file_replace(joining->dir, STORE_SEAL_KEY, joining->seal_key, joining->seal_key_n))
+        err = store_fail(file_error(), message, "the data directory cannot be filled", true);
+    return err ? err : join_end(joining->dir, base_dir, joining->id, joining->base.number, message);
+}
+
+enum tidings_err join_from_peer(struct wire_context *context, const char *address, uint64_t least,
+                                const char *dir, struct tidings_progress progress, bool *again,
+                                const char **message)
+{
+    struct joining joining = {.dir = dir,
+                              .progress = {.to = progress, .what = "fetching the base image"}};
+    uint8_t type, question[8];
+    put_u64(question, least);
     buf_init(&joining.message, PEER_PIECE_BYTES);
-    enum tidings_err err = peer_ask(context, options->follow, PEER_JOIN, (struct bytes){NULL, 0},
-                                    &joining.wire, &type, &joining.message, again, message);
+    enum tidings_err err =
+        peer_ask(context, address, PEER_JOIN, (struct bytes){question, sizeof question},
+                 &joining.wire, &type, &joining.message, again, message);
     if (!err) {
         *again = false;
         err =
@@ -153,7 +167,8 @@ enum tidings_err join_directory(const struct tidings_options *options, struct wi
         return TIDINGS_OK; /* opening it says what is wrong with it */
     err = store_lock(options->dir, &lock, message);
     for (int i = 0; i < TRIES && again && lock >= 0; i++) {
-        err = join_once(options, context, &again, message);
+        err = join_from_peer(context, options->follow, 0, options->dir, options->progress, &again,
+                             message);
         if (again)
             usleep(TRY_AGAIN_US);
     }

@@ -9,6 +9,8 @@
 #include "engine/local/memory/recent.h"
 #include "engine/ops/ops.h"
 
+enum { OPEN_TRIES = 3 };
+
 /* The newest records, for those who follow. */
 #define TAIL_BYTES ((size_t)64 << 20)
 
@@ -339,11 +341,9 @@ static enum tidings_err start_replica(struct local *local, const struct tidings_
     return err;
 }
 
-enum tidings_err engine_local_open(const struct tidings_options *options, struct engine **engine,
-                                   const char **message)
+static enum tidings_err local_open_once(const struct tidings_options *options,
+                                        struct engine **engine, const char **message)
 {
-    if (options->shadow)
-        return shadow_open(options, engine, message);
     struct local *local = calloc(1, sizeof *local);
     if (!local)
         return TIDINGS_NO_MEMORY;
@@ -377,4 +377,16 @@ enum tidings_err engine_local_open(const struct tidings_options *options, struct
     }
     *engine = &local->engine;
     return TIDINGS_OK;
+}
+
+/* A directory that must join anew does so the second time. Meanwhile the log may have been trimmed once more. */
+enum tidings_err engine_local_open(const struct tidings_options *options, struct engine **engine,
+                                   const char **message)
+{
+    if (options->shadow)
+        return shadow_open(options, engine, message);
+    enum tidings_err err = TIDINGS_STANDBY;
+    for (int i = 0; i < OPEN_TRIES && err == TIDINGS_STANDBY; i++)
+        err = local_open_once(options, engine, message);
+    return err;
 }

@@ -328,9 +328,11 @@ static bool is_chained_behind(const struct store *store, uint64_t number)
     return !redo_scan(&scan) && !unchained;
 }
 
-static void serve_image(struct peer *peer)
+static void serve_image(struct peer *peer, const struct buf *message)
 {
     struct store *store = peer->peers->local->store;
+    struct decoder r = decoder_of(message->data, message->len);
+    uint64_t least = message->len ? read_u64(&r) : 0;
     char name[BASE_NAME_BYTES], path[PATH_BYTES];
     struct base *bases = NULL, newest = {0};
     struct stat stat;
@@ -342,7 +344,7 @@ static void serve_image(struct peer *peer)
     base_name(&newest, name);
     if (n && path_join(path, store->base_dir, name))
         fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool ready = (n ? fd >= 0 && !fstat(fd, &stat) : true) &&
+    bool ready = newest.number >= least && (n ? fd >= 0 && !fstat(fd, &stat) : true) &&
                  has_log(peer->peers->local, newest.number) &&
                  is_chained_behind(store, newest.number);
     if (ready) {
@@ -428,7 +430,7 @@ static void serve_question(struct peer *peer, uint8_t type, struct buf *message)
         serve_follower(peer, message);
         break;
     case PEER_JOIN:
-        serve_image(peer);
+        serve_image(peer, message);
         break;
     case PEER_LOOK:
         end = local_end(peer->peers->local);

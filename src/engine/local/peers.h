@@ -7,7 +7,7 @@
  *     followed        RECORDS      records behind that position, in order, again and again
  *                     END          position and chain of its end, era; at least twice a second
  *     follower        SEEN         up to which position it has applied them
- *     joining         JOIN         nothing: its directory is empty
+ *     joining         JOIN         position that a base image must reach; 0: the log's beginning will do
  *     followed        IMAGE        id, era, name and size of a base image (none: the log goes back to its beginning), seal key
  *                     PIECE        of the base image
  *     follower        HAND_OVER    address: it is to take over. The followed one changes nothing any more
@@ -21,6 +21,7 @@
 #define LOCAL_PEERS_H
 
 #include "engine/local/storage/chain.h"
+#include "engine/local/storage/files.h"
 #include "peer/wire.h"
 #include "tidings.h"
 
@@ -140,6 +141,17 @@ enum tidings_err follower_promote(struct local *local, struct peer_end *end, con
 /* Fills an empty directory with what the server at the address has; nothing, if it is not empty. */
 enum tidings_err join_directory(const struct tidings_options *options, struct wire_context *context,
                                 const char **message);
+
+/* The same for any directory, once: the base image reaches `least`. */
+enum tidings_err join_from_peer(struct wire_context *context, const char *address, uint64_t least,
+                                const char *dir, struct tidings_progress progress, bool *again,
+                                const char **message);
+
+/* Around a base image from elsewhere: makes the directories; `state`, which comes last, since a directory without it is not
+ * filled. */
+enum tidings_err join_make_rooms(const char *dir, char base_dir[PATH_BYTES], const char **message);
+enum tidings_err join_end(const char *dir, const char *base_dir, const uint8_t id[CHAIN_BYTES],
+                          uint64_t reaches, const char **message);
 
 /* Whether the directory was replaced by one that was promoted: by what its own files say, or what those say who followed
  * it. INVALID, with a message, if so. */

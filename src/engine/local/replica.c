@@ -77,7 +77,8 @@ void replica_status(struct local *local, struct tidings_replica *status)
     status->diverged = atomic_load(&replica->diverged);
     status->takeovers = atomic_load(&replica->takeovers);
     status->reappended = atomic_load(&replica->reappended);
-    status->lost = atomic_load(&replica->lost);
+    replica_image_status(replica, status);
+    status->rejoin = atomic_load(&replica->rejoin);
     status->connected = !status->trouble[0];
     status->end = status->position;
     status->age_ms = status->role == TIDINGS_WRITER ? 0
@@ -93,6 +94,7 @@ static void replica_register(struct replica *replica, int64_t *told_ms)
     struct log_replica row = {.id = replica->id, .position = end.position, .era = end.era};
     if (wait_now_ms() - *told_ms < SEEN_MS)
         return;
+    row.image_position = replica_image_position(replica);
     snprintf(row.address, sizeof row.address, "%.250s", replica->address);
     log_mysql_register(replica->asking, &row);
     *told_ms = wait_now_ms();
@@ -198,23 +200,6 @@ static enum tidings_err replica_secret_read(struct replica *replica, const char 
     return replica->local->wire_context ? TIDINGS_OK : TIDINGS_NO_MEMORY;
 }
 
-/* An empty directory becomes one of the community whose log there is. */
-static enum tidings_err replica_adopt_community(struct replica *replica, const char *dir,
-                                                const char **message)
-{
-    struct state state;
-    bool found;
-    if (state_read(dir, &state, &found) || found)
-        return TIDINGS_OK; /* opening it says what is wrong with it */
-    state = (struct state){.boot = NO_BOOT};
-    enum log_outcome outcome = log_mysql_cluster(replica->asking, state.id);
-    if (outcome != LOG_DONE)
-        return replica_refuse(replica, outcome, message);
-    if (dir_make(dir) || state_write(dir, &state))
-        return store_fail(file_error(), message, "the data directory cannot be made", true);
-    return TIDINGS_OK;
-}
-
 enum tidings_err replica_open(struct local *local, const struct tidings_options *options,
                               const char **message)
 {
@@ -240,7 +225,7 @@ enum tidings_err replica_open(struct local *local, const struct tidings_options 
     if (outcome != LOG_DONE)
         return replica_refuse(replica, outcome, message);
     enum tidings_err err = replica_secret_read(replica, message);
-    return err ? err : replica_adopt_community(replica, options->dir, message);
+    return err ? err : replica_join(replica, options, message);
 }
 
 uint64_t replica_fence(struct local *local)
@@ -268,8 +253,10 @@ enum tidings_err replica_begin(struct local *local, const char **message)
     memcpy(beginning.cluster, local->store->id, LOG_CLUSTER_BYTES);
     memcpy(beginning.chain, chain.bytes, LOG_CHAIN_BYTES);
     enum log_outcome outcome = log_mysql_begin(replica->asking, &beginning);
-    return outcome == LOG_DONE ? replica_secret_read(replica, message)
-                               : replica_refuse(replica, outcome, message);
+    if (outcome != LOG_DONE)
+        return replica_refuse(replica, outcome, message);
+    enum tidings_err err = replica_secret_read(replica, message);
+    return err ? err : replica_join_check(replica, message);
 }
 
 /* Listens for the other servers. */
@@ -303,10 +290,14 @@ enum tidings_err replica_start(struct local *local, const struct tidings_options
     enum tidings_err err = replica_listen(replica, options, message);
     if (err)
         return err;
+    atomic_store(&replica->diverged, replica_join_has_diverged(options->dir));
     follower->records = calloc(TAIL_READ_RECORDS, sizeof *follower->records);
     follower->chainer = chainer_new();
     if (!follower->records || !follower->chainer)
         return TIDINGS_NO_MEMORY;
+    err = replica_image_start(replica, options);
+    if (err)
+        return err;
     kv_decide_by(local->kv, &replica->decider);
     err = replica_push_start(replica);
     if (!err)
@@ -332,6 +323,7 @@ void replica_stop(struct local *local)
     pthread_mutex_unlock(&replica->mutex);
     pthread_join(replica->follower, NULL);
     replica_push_stop(replica);
+    replica_image_stop(replica);
     uint64_t fence = atomic_load(&replica->fence);
     replica_step_down(replica);
     pthread_join(replica->appender, NULL);

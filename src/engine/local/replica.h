@@ -18,7 +18,8 @@ struct wire;
 enum tidings_err replica_open(struct local *local, const struct tidings_options *options,
                               const char **message);
 
-/* The directory's history begins the log, if there is none; INVALID if there is that of another community. */
+/* The directory's history begins the log, if there is none; INVALID if there is that of another community. STANDBY: the directory
+ * must join anew, which opening it again does. */
 enum tidings_err replica_begin(struct local *local, const char **message);
 
 /* The directory is open: begins to follow, and takes over when nobody writes. */

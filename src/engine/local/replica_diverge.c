@@ -101,16 +101,15 @@ static uint64_t diverge_report_all(struct diverge_report *report, uint64_t commo
     return end - common;
 }
 
-/* What becomes of a directory that has another history behind the position. It stays as it is, for the operator. */
+/* What becomes of a directory that has another history behind the position: it is put aside, and the server joins anew. */
 static void diverge_put_aside(struct replica *replica, uint64_t common, uint64_t dropped)
 {
     char text[COMPLAINT_BYTES];
     snprintf(text, sizeof text,
-             "this directory has %" PRIu64 " changes behind position %" PRIu64
-             " that the log in MySQL does not have, listed in diverged-%" PRIu64
-             ".log: move it away, and start with an empty one",
+             "this directory has %" PRIu64 " changes after position %" PRIu64
+             " that the log in MySQL does not have, listed in diverged-%" PRIu64 ".log",
              dropped, common, common);
-    replica_say(replica, text, true);
+    replica_rejoin(replica, REJOIN_DIVERGED, text);
 }
 
 /* ---- Where the two differ ----------------------------------------------------------------------- */
@@ -169,7 +168,6 @@ void replica_diverge(struct replica *replica, const struct log_writer *writer)
     if (file_replace(local->store->dir, name, report.lines.data, report.lines.len))
         replica_tell(replica, "%s cannot be written", name);
     buf_release(&report.lines);
-    atomic_fetch_add(&replica->lost, dropped);
     atomic_store(&replica->diverged, true);
     diverge_put_aside(replica, common, dropped);
 }

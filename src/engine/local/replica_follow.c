@@ -130,8 +130,11 @@ bool replica_follow(struct replica *replica, struct log_writer *writer, bool *at
         log_mysql_read(replica->asking, before.position, TAIL_READ_RECORDS, READ_BYTES, &batch);
     atomic_store(&replica->away, outcome != LOG_DONE);
     if (outcome != LOG_DONE) {
-        bool for_good = outcome == LOG_TRIMMED || outcome == LOG_CORRUPT;
-        replica_say(replica, log_mysql_message(replica->asking), for_good);
+        const char *text = log_mysql_message(replica->asking);
+        if (outcome == LOG_TRIMMED)
+            replica_rejoin(replica, REJOIN_OUTDATED, text);
+        else
+            replica_say(replica, text, outcome == LOG_CORRUPT);
         return false;
     }
     for (size_t i = 0; i < batch.n; i++)

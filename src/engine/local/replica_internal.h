@@ -31,6 +31,7 @@ struct replica {
     struct log_mysql *asking, *appending; /* one thread's each */
     uint8_t seal_secret[TIDINGS_SECRET_BYTES];
     struct kv_decider decider;
+    struct replica_keeper *keeper; /* replica_image.c */
     pthread_t follower, appender, pushed;
     bool started, pushed_started;
     int pushed_fd; /* wakes the thread that takes pushed records */
@@ -40,9 +41,10 @@ struct replica {
     _Atomic int64_t lease_ms;   /* until when it is, by the monotonic clock (rule 6) */
     _Atomic int64_t current_ms; /* when it was last known to have all; 0: never */
     _Atomic bool append_underway;
+    _Atomic bool rejoin;    /* it must join anew: opening it again does so */
     _Atomic bool away;      /* the last question was not answered: reads do not wait for the next */
     _Atomic bool is_pushed; /* the writer sends its records: MySQL is asked rarely */
-    _Atomic uint64_t takeovers, reappended, lost; /* records, since it was opened */
+    _Atomic uint64_t takeovers, reappended; /* records, since it was opened */
     _Atomic bool diverged;
     int64_t patient_ms; /* it takes over no sooner: another server is to */
 
@@ -79,6 +81,40 @@ bool replica_is_broken(struct replica *replica);
 /* A line of the log, which is not the replica's state. */
 void replica_tell(struct replica *replica, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* ---- replica_join.c ------------------------------------------------------------------------- */
+
+/* Fills an empty directory, or one that must join anew, with the image of a peer or of MySQL; does nothing to any other. Before the
+ * directory is opened. */
+enum tidings_err replica_join(struct replica *replica, const struct tidings_options *options,
+                              const char **message);
+
+/* The directory is open: STANDBY, and it must join anew, if the log is not kept from its position on. */
+enum tidings_err replica_join_check(struct replica *replica, const char **message);
+
+/*
+ * Whatever it says of the log, this directory cannot go on: it follows no more, says why, and joins anew when it is opened again,
+ * which `tidings serve` does at once. Its contents are put aside then, as outdated-POSITION or diverged-POSITION. Any thread.
+ */
+enum rejoin_why {
+    REJOIN_OUTDATED, /* the log is not kept from its position on */
+    REJOIN_DIVERGED, /* the log says otherwise */
+};
+void replica_rejoin(struct replica *replica, enum rejoin_why why, const char *text);
+
+/* Whether contents that diverged were put aside in the directory. They stay until the operator removes them. */
+bool replica_join_has_diverged(const char *dir);
+
+/* ---- replica_image.c ------------------------------------------------------------------------ */
+
+/* Keeps an image in MySQL and trims the log there, while this server is the writer. Stopped when the replica is stopping. */
+enum tidings_err replica_image_start(struct replica *replica,
+                                     const struct tidings_options *options);
+void replica_image_stop(struct replica *replica);
+
+/* The position of the newest base image of this directory; 0: there is none. Any thread. */
+uint64_t replica_image_position(struct replica *replica);
+void replica_image_status(struct replica *replica, struct tidings_replica *status);
 
 /* ---- replica_append.c ----------------------------------------------------------------------- */
 

@@ -12,17 +12,18 @@
     "h.number<>o.number AND (h.era>o.era OR h.era=o.era AND (h.position>o.position OR h.pos" \
     "ition=o.position AND h.number>o.number))"
 
-enum log_outcome log_mysql_image_begin(struct log_mysql *log, uint64_t position,
-                                       const uint8_t chain[LOG_CHAIN_BYTES], uint64_t era,
+enum log_outcome log_mysql_image_begin(struct log_mysql *log, const struct log_image *image,
                                        uint64_t *number)
 {
     struct buf *text = log_mysql_text(log);
     bool more = false;
+    assert(image->at_ms >= 0);
     log_put(text,
-            "INSERT INTO tidings_image_head (position,era,chain,pieces,bytes,crc,done) VALUES (",
-            position);
-    log_put(text, ",", era);
-    log_put_bytes(text, ",", chain, LOG_CHAIN_BYTES);
+            "INSERT INTO tidings_image_head (position,era,at,chain,pieces,bytes,crc,done) VALUES (",
+            image->position);
+    log_put(text, ",", image->era);
+    log_put(text, ",", (uint64_t)image->at_ms);
+    log_put_bytes(text, ",", image->chain, LOG_CHAIN_BYTES);
     buf_literal(text, ",0,0,0,0);SELECT LAST_INSERT_ID()");
     if (!log_connect(log))
         return LOG_UNREACHABLE;
@@ -64,13 +65,16 @@ enum log_outcome log_mysql_image_end(struct log_mysql *log, uint64_t number, uin
     return log_change_one(log, "the image lacks pieces, or was removed for a newer one");
 }
 
-enum log_outcome log_mysql_image_tidy(struct log_mysql *log, bool *more)
+enum log_outcome log_mysql_image_tidy(struct log_mysql *log, uint64_t own, bool *more)
 {
+    struct buf *question = log_mysql_text(log);
     uint64_t rows;
-    buf_literal(log_mysql_text(log),
-                "SELECT o.number,(SELECT MIN(piece) FROM tidings_image i WHERE i.number=o.number) "
-                "FROM tidings_image_head o WHERE EXISTS (SELECT 1 FROM tidings_image_head h "
-                "WHERE " LOG_IMAGE_USABLE " AND " REPLACED ") ORDER BY o.number LIMIT 1");
+    log_put(question,
+            "SELECT o.number,(SELECT MIN(piece) FROM tidings_image i WHERE i.number=o.number) "
+            "FROM tidings_image_head o WHERE o.done=0 AND o.number<",
+            own);
+    buf_literal(question, " OR EXISTS (SELECT 1 FROM tidings_image_head h WHERE " LOG_IMAGE_USABLE
+                          " AND " REPLACED ") ORDER BY o.number LIMIT 1");
     enum log_outcome outcome = log_ask(log);
     if (outcome)
         return outcome;
@@ -96,8 +100,10 @@ enum log_outcome log_mysql_image_newest(struct log_mysql *log, struct log_image 
 {
     struct log_image found;
     buf_literal(log_mysql_text(log),
-                "SELECT h.number,h.position,h.chain,h.era,h.pieces,h.bytes,h.crc FROM "
-                "tidings_image_head h WHERE " LOG_IMAGE_USABLE
+                "SELECT h.number,h.position,h.chain,h.era,h.pieces,h.bytes,h.crc,h.at,"
+                "w.bytes-COALESCE((SELECT l.start FROM tidings_log l WHERE "
+                "l.position=h.position+1),w.bytes) FROM tidings_image_head h JOIN tidings_writer w "
+                "ON w.id=1 WHERE " LOG_IMAGE_USABLE
                 " ORDER BY h.era DESC,h.position DESC,h.number DESC LIMIT 1");
     enum log_outcome outcome = log_ask(log);
     if (outcome)
@@ -110,7 +116,9 @@ enum log_outcome log_mysql_image_newest(struct log_mysql *log, struct log_image 
     found.pieces = (uint32_t)sql_u64(log->sql, 4);
     found.bytes = sql_u64(log->sql, 5);
     found.crc = (uint32_t)sql_u64(log->sql, 6);
-    if (!log_take_bytes(log, 2, found.chain, sizeof found.chain))
+    found.at_ms = sql_i64(log->sql, 7);
+    found.log_bytes = sql_u64(log->sql, 8);
+    if (found.at_ms < 0 || !log_take_bytes(log, 2, found.chain, sizeof found.chain))
         return log_say(log, LOG_CORRUPT, "tidings_image_head has a row that no server writes");
     *image = found;
     return LOG_DONE;

@@ -170,11 +170,21 @@ struct log_batch {
 enum log_outcome log_mysql_read(struct log_mysql *log, uint64_t after, size_t max_records,
                                 size_t max_bytes, struct log_batch *batch);
 
+/* The part of the log that is kept: the records behind `after`, which the image of a joining server must reach. */
+struct log_kept {
+    uint64_t after;
+    uint64_t records, bytes;
+    struct log_writer writer; /* of the same moment */
+};
+enum log_outcome log_mysql_kept(struct log_mysql *log, struct log_kept *kept);
+
 /*
- * Removes records up to a position, some of them in one small transaction; *more: some are left. LOG_REFUSED: there is no image
- * of this log that goes as far.
+ * Removes the oldest records, some of them in one small transaction: up to a position, and not beyond the first one whose time is
+ * not before `before_ms`. *more: some are left. LOG_REFUSED: no image of this log goes as far, neither one in MySQL nor one of
+ * each of two replicas that were seen within LOG_LEASE_MS.
  */
-enum log_outcome log_mysql_trim(struct log_mysql *log, uint64_t up_to, bool *more);
+enum log_outcome log_mysql_trim(struct log_mysql *log, uint64_t up_to, int64_t before_ms,
+                                bool *more);
 
 /* ---- Replicas ------------------------------------------------------------------------------- */
 
@@ -201,14 +211,15 @@ struct log_image {
     uint64_t position;
     uint8_t chain[LOG_CHAIN_BYTES];
     uint64_t era;
+    int64_t at_ms;   /* the latest time of any record in it */
     uint32_t pieces; /* numbered from 0 */
     uint64_t bytes;
-    uint32_t crc; /* CRC-32C of all bytes */
+    uint32_t crc;       /* CRC-32C of all bytes */
+    uint64_t log_bytes; /* of the records behind it */
 };
 
-/* A new image of the state at a position; its pieces come with log_mysql_image_put. */
-enum log_outcome log_mysql_image_begin(struct log_mysql *log, uint64_t position,
-                                       const uint8_t chain[LOG_CHAIN_BYTES], uint64_t era,
+/* A new image of the state at image->position, with chain, era and time; its pieces come with log_mysql_image_put. */
+enum log_outcome log_mysql_image_begin(struct log_mysql *log, const struct log_image *image,
                                        uint64_t *number);
 /* May be repeated. LOG_REFUSED: the image is done, or was removed for a newer one. */
 enum log_outcome log_mysql_image_put(struct log_mysql *log, uint64_t number, uint32_t piece,
@@ -216,8 +227,9 @@ enum log_outcome log_mysql_image_put(struct log_mysql *log, uint64_t number, uin
 /* All pieces are there: from now on it can be had. LOG_REFUSED: they are not, or the image was removed. May be repeated. */
 enum log_outcome log_mysql_image_end(struct log_mysql *log, uint64_t number, uint32_t pieces,
                                      uint64_t bytes, uint32_t crc);
-/* Removes one piece of an image that a newer one which is done replaces; *more: there may be others. */
-enum log_outcome log_mysql_image_tidy(struct log_mysql *log, bool *more);
+/* Removes one piece of an image that a newer one which is done replaces, or of one that was begun before image `own` (0: none) and
+ * never done; *more: there may be others. */
+enum log_outcome log_mysql_image_tidy(struct log_mysql *log, uint64_t own, bool *more);
 /* The newest one that can be had and does not contradict the log. LOG_EMPTY: there is none. */
 enum log_outcome log_mysql_image_newest(struct log_mysql *log, struct log_image *image);
 /* The bytes stay until the next call. LOG_TRIMMED: the image was removed for a newer one. */

@@ -231,6 +231,30 @@ enum log_outcome log_mysql_read(struct log_mysql *log, uint64_t after, size_t ma
 
 /* ---- Trimming ------------------------------------------------------------------------------- */
 
+enum log_outcome log_mysql_kept(struct log_mysql *log, struct log_kept *kept)
+{
+    struct log_kept found;
+    buf_literal(log_mysql_text(log),
+                "SELECT " LOG_WRITER_COLUMNS ",l.position,l.start FROM tidings_writer w LEFT JOIN "
+                "tidings_log l ON l.position=(SELECT MIN(position) FROM tidings_log) WHERE w.id=1");
+    enum log_outcome outcome = log_ask(log);
+    if (outcome)
+        return outcome;
+    if (!sql_row(log->sql) || !log_take_writer(log, &found.writer))
+        return log_say(log, LOG_CORRUPT, "tidings_writer has no row, or one that no server writes");
+    bool is_empty = sql_is_null(log->sql, LOG_WRITER_FIELDS);
+    uint64_t first = is_empty ? found.writer.position + 1 : sql_u64(log->sql, LOG_WRITER_FIELDS);
+    uint64_t start = is_empty ? found.writer.bytes : sql_u64(log->sql, LOG_WRITER_FIELDS + 1);
+    if (!first || first > found.writer.position + 1 || start > found.writer.bytes)
+        return log_say(log, LOG_CORRUPT, "tidings_log does not agree with tidings_writer");
+    found.after = first - 1;
+    found.records = found.writer.position - found.after;
+    found.bytes = found.writer.bytes - start;
+    *kept = found;
+    return LOG_DONE;
+}
+
+/* Rule 15: whether somebody who joins can have an image that goes so far. */
 static enum log_outcome ask_image(struct log_mysql *log, uint64_t up_to, bool *is_there)
 {
     struct buf *text = log_mysql_text(log);
@@ -238,17 +262,43 @@ static enum log_outcome ask_image(struct log_mysql *log, uint64_t up_to, bool *i
             "SELECT EXISTS (SELECT 1 FROM tidings_image_head h WHERE " LOG_IMAGE_USABLE
             " AND h.position>=",
             up_to);
-    buf_char(text, ')');
+    log_put(text,
+            ") OR (SELECT COUNT(*) FROM tidings_replica r JOIN tidings_writer w ON w.id=1 AND "
+            "w.era=r.era WHERE r.seen>NOW(3)-INTERVAL 3 SECOND AND r.image_position>=",
+            up_to);
+    buf_literal(text, ")>=2");
     enum log_outcome outcome = log_ask(log);
     if (outcome == LOG_DONE)
         *is_there = sql_row(log->sql) && sql_u64(log->sql, 0);
     return outcome;
 }
 
-enum log_outcome log_mysql_trim(struct log_mysql *log, uint64_t up_to, bool *more)
+/* The last of the oldest records that may go; 0: none. Times may go back from one record to the next: the first record that
+ * must stay keeps all behind it, so that there is no gap. */
+static enum log_outcome ask_last_old(struct log_mysql *log, uint64_t up_to, int64_t before_ms,
+                                     uint64_t *last, bool *more)
 {
-    uint64_t rows = 0;
-    bool is_there = false;
+    struct buf *text = log_mysql_text(log);
+    size_t n = 0;
+    log_put(text, "SELECT position,at FROM tidings_log WHERE position<=", up_to);
+    log_put(text, " ORDER BY position LIMIT ", TRIM_RECORDS);
+    enum log_outcome outcome = log_ask(log);
+    if (outcome)
+        return outcome;
+    *last = 0;
+    while (sql_row(log->sql) && sql_i64(log->sql, 1) < before_ms) {
+        *last = sql_u64(log->sql, 0);
+        n++;
+    }
+    *more = n == TRIM_RECORDS;
+    return LOG_DONE;
+}
+
+enum log_outcome log_mysql_trim(struct log_mysql *log, uint64_t up_to, int64_t before_ms,
+                                bool *more)
+{
+    uint64_t rows = 0, last = 0;
+    bool is_there = false, left = false;
     enum log_outcome outcome = ask_image(log, up_to, &is_there);
     if (outcome)
         return outcome;
@@ -256,11 +306,12 @@ enum log_outcome log_mysql_trim(struct log_mysql *log, uint64_t up_to, bool *mor
         return log_say(log, LOG_REFUSED,
                        "there is no image of the log at position %llu or behind it",
                        (unsigned long long)up_to);
-    struct buf *text = log_mysql_text(log);
-    log_put(text, "DELETE FROM tidings_log WHERE position<=", up_to);
-    log_put(text, " ORDER BY position LIMIT ", TRIM_RECORDS);
-    outcome = log_change(log, &rows);
+    outcome = ask_last_old(log, up_to, before_ms, &last, &left);
+    if (!outcome && last) {
+        log_put(log_mysql_text(log), "DELETE FROM tidings_log WHERE position<=", last);
+        outcome = log_change(log, &rows);
+    }
     if (outcome == LOG_DONE)
-        *more = rows == TRIM_RECORDS;
+        *more = left;
     return outcome;
 }

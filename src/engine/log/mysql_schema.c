@@ -7,7 +7,7 @@
 #include "engine/log/mysql_internal.h"
 #include "engine/log/mysql_server.h"
 
-enum { SCHEMA_VERSION = 1, TABLES = 6 };
+enum { SCHEMA_VERSION = 2, TABLES = 6 };
 
 #define NUMBER "BIGINT UNSIGNED NOT NULL"
 #define CHAIN  "BINARY(16) NOT NULL"
@@ -25,7 +25,7 @@ static const char tables[] =
     ", bytes LONGBLOB NOT NULL, PRIMARY KEY (position)" END ";"
     "CREATE TABLE IF NOT EXISTS tidings_image_head (number " NUMBER
     " AUTO_INCREMENT, position " NUMBER ", chain " CHAIN ", era " NUMBER
-    ", pieces INT UNSIGNED NOT NULL, bytes " NUMBER
+    ", at BIGINT NOT NULL, pieces INT UNSIGNED NOT NULL, bytes " NUMBER
     ", crc INT UNSIGNED NOT NULL, done TINYINT UNSIGNED NOT NULL, PRIMARY KEY (number)" END ";"
     "CREATE TABLE IF NOT EXISTS tidings_image (number " NUMBER ", piece INT UNSIGNED NOT NULL"
     ", bytes LONGBLOB NOT NULL, PRIMARY KEY (number, piece)"

@@ -102,6 +102,30 @@ bool dir_is_empty(const char *path)
     return dir_has_only(path, ".");
 }
 
+/* A directory of ours is two levels deep. */
+static bool remove_level(const char *path, unsigned levels)
+{
+    DIR *stream = opendir(path);
+    bool ok = true;
+    if (!stream)
+        return errno == ENOENT;
+    for (struct dirent *entry; ok && (entry = readdir(stream));) {
+        char inner[PATH_BYTES];
+        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+            continue;
+        ok = path_join(inner, path, entry->d_name) &&
+             (!unlink(inner) || (errno == EISDIR && levels && remove_level(inner, levels - 1)));
+    }
+    closedir(stream);
+    return ok && !rmdir(path);
+}
+
+enum tidings_err dir_remove(const char *path)
+{
+    enum { LEVELS = 4 };
+    return remove_level(path, LEVELS) ? TIDINGS_OK : file_error();
+}
+
 /* ---- Bytes ---------------------------------------------------------------------------------- */
 
 enum tidings_err file_sync(const char *path)

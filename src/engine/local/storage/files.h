@@ -42,6 +42,9 @@ bool dir_is_empty(const char *path);
 /* The same, whether or not there is this one thing. */
 bool dir_has_only(const char *path, const char *name);
 
+/* Removes the directory with all that is in it, or does nothing if it is not there. */
+enum tidings_err dir_remove(const char *path);
+
 /* Makes durable what was created, renamed or removed in the directory. */
 enum tidings_err dir_sync(const char *path);
 

@@ -46,7 +46,7 @@ static uint64_t log_behind(const struct store *store, uint64_t number)
     return sum;
 }
 
-static struct base newest_base(const struct store *store)
+struct base keeper_newest(const struct store *store)
 {
     struct base *bases, newest = {0};
     size_t n;
@@ -70,7 +70,7 @@ void store_stats(struct store *store, struct tidings_stats *stats)
 static bool is_due(struct store *store)
 {
     char name[BASE_NAME_BYTES];
-    struct base newest = newest_base(store);
+    struct base newest = keeper_newest(store);
     base_name(&newest, name);
     uint64_t least = store->settings.snapshot_log_mb << 20;
     uint64_t size = file_bytes(store->base_dir, name);
@@ -259,7 +259,7 @@ bool keeper_start(struct store *store)
     remove_file(store->base_dir, unfinished);
     remove_file(store->base_dir, packed);
     /* The last segment would count whole, whatever of it is new. */
-    uint64_t based = newest_base(store).number;
+    uint64_t based = keeper_newest(store).number;
     store->log_before = based == redo_synced(store->redo) ? 0 : log_behind(store, based);
     store->keeping = !pthread_create(&store->keeper, NULL, keeper_main, store);
     return store->keeping;

@@ -265,6 +265,67 @@ enum tidings_err kv_open(const struct kv_options *options, struct kv **out, cons
     return TIDINGS_OK;
 }
 
+static int peek_value(MDB_txn *txn, MDB_dbi dbi, const struct key *key, struct bytes *value)
+{
+    MDB_val k = {key->n, (void *)(uintptr_t)key->bytes}, v = {0, NULL};
+    int rc = mdb_get(txn, dbi, &k, &v);
+    *value = (struct bytes){v.mv_data, v.mv_size};
+    return rc;
+}
+
+static int peek_rows(MDB_env *env, const struct key *number_key, struct kv_summary *summary)
+{
+    MDB_txn *txn;
+    MDB_dbi dbi;
+    struct bytes value;
+    int rc = mdb_txn_begin(env, NULL, MDB_RDONLY, &txn);
+    if (rc)
+        return rc;
+    rc = mdb_dbi_open(txn, "meta", 0, &dbi);
+    if (!rc)
+        rc = peek_value(txn, dbi, &applied_key, &value);
+    if (!rc && value.n != APPLIED_BYTES)
+        rc = MDB_CORRUPTED;
+    if (!rc) {
+        struct decoder r = decoder_of(value.p, value.n);
+        summary->applied = read_u64(&r);
+        memcpy(summary->chain.bytes, value.p + APPLIED_BYTES_BEFORE, CHAIN_BYTES);
+        if (!peek_value(txn, dbi, number_key, &value)) {
+            r = decoder_of(value.p, value.n);
+            summary->number = read_u64(&r);
+            rc = r.bad ? MDB_CORRUPTED : 0;
+        }
+    }
+    mdb_txn_abort(txn);
+    return rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc;
+}
+
+enum tidings_err kv_peek(const char *path, const struct key *number_key, struct kv_summary *summary)
+{
+    struct kv_summary found = {0};
+    MDB_env *env;
+    MDB_envinfo info;
+    MDB_stat stat;
+    int rc = mdb_env_create(&env);
+    if (rc)
+        return translate(rc);
+    rc = mdb_env_set_maxdbs(env, TABLE_COUNT);
+    if (!rc)
+        rc = mdb_env_open(env, path, MDB_NOSUBDIR | MDB_RDONLY | MDB_NOLOCK | MDB_NOTLS, 0600);
+    if (!rc)
+        rc = mdb_env_info(env, &info);
+    if (!rc)
+        rc = mdb_env_stat(env, &stat);
+    if (!rc && ((uint64_t)info.me_last_pgno + 1) * stat.ms_psize > length_of(path))
+        rc = CUT_OFF;
+    if (!rc)
+        rc = peek_rows(env, number_key, &found);
+    mdb_env_close(env);
+    if (!rc)
+        *summary = found;
+    return translate(rc);
+}
+
 void kv_close(struct kv *kv)
 {
     if (!kv)

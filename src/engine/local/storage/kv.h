@@ -108,6 +108,17 @@ struct kv_options {
 /* Opens or makes the file. On failure *message is a static text. */
 enum tidings_err kv_open(const struct kv_options *options, struct kv **kv, const char **message);
 
+/* What a file says of itself: the newest batch, the chain there, and the number in a row of META, 0 if there is none. */
+struct kv_summary {
+    uint64_t applied;
+    struct chain chain;
+    uint64_t number;
+};
+
+/* Reads it without changing the file, which is a base image. CORRUPT also if it has no chain. */
+enum tidings_err kv_peek(const char *path, const struct key *number_key,
+                         struct kv_summary *summary);
+
 /* Whether it was opened without room on the disk for the next change. */
 bool kv_lacks_room(const struct kv *kv);
 

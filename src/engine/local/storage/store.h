@@ -82,6 +82,9 @@ void keeper_stop(struct store *store);
 /* A base image of now is to be made, soon. */
 void keeper_want(struct store *store);
 
+/* The newest base image; its number is 0 if there is none. */
+struct base keeper_newest(const struct store *store);
+
 /* Which of the base images, oldest first, to keep, if those up to a time are older than keep_ms; answers the record up
  * to which no log is needed. */
 uint64_t keeper_choose(const struct base *bases, size_t n, int64_t limit_ms, int64_t keep_ms,
