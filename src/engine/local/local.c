@@ -8,6 +8,7 @@
 #include "engine/local/ahead.h"
 #include "engine/local/memory/recent.h"
 #include "engine/ops/ops.h"
+#include "engine/ops/rules.h"
 
 enum { OPEN_TRIES = 3 };
 
@@ -255,6 +256,19 @@ static enum tidings_err check_era(struct local *local, const struct tidings_opti
     return join_check_replaced(options, local->wire_context, atomic_load(&local->era), message);
 }
 
+/* A server that is started with other rules than the log's brings them in, once, when it becomes the writer. */
+static void note_wanted_rules(struct local *local, const struct tidings_settings *in_force)
+{
+    uint64_t given[RULES], stored[RULES];
+    rules_of(&local->settings, given);
+    rules_of(in_force, stored);
+    local->rules_wanted = atomic_load(&local->committed) && memcmp(given, stored, sizeof given);
+    if (local->rules_wanted && local->replica && local->fault)
+        local->fault(local->fault_ctx, "this server was started with other weights of heat or "
+                                       "another rule of folding than the "
+                                       "log has: they hold from when it makes the changes");
+}
+
 /* Whoever writes does so by its own rules and limits; whoever does not, by those of the log. */
 static enum tidings_err keep_rules(struct local *local, const struct tidings_options *options)
 {
@@ -270,6 +284,7 @@ static enum tidings_err keep_rules(struct local *local, const struct tidings_opt
         return err;
     struct tidings_settings in_force = local->settings;
     local->settings = given; /* for when it is promoted */
+    note_wanted_rules(local, &in_force);
     return limits_change(local, &in_force) ? TIDINGS_OK : TIDINGS_NO_MEMORY;
 }
 

@@ -100,7 +100,8 @@ struct local {
     /* What operations go by: `settings`; where the log is followed, what it said last of rules and limits. */
     _Atomic(const struct tidings_settings *) in_force;
     struct former_settings *former_settings;
-    bool limits_due; /* the row is to be put with the next batch */
+    bool limits_due;   /* the row is to be put with the next batch */
+    bool rules_wanted; /* of a follower: its own rules are to hold when it becomes the writer */
     struct clock clock;
     void (*fault)(void *ctx, const char *text);
     void *fault_ctx;

@@ -49,17 +49,19 @@ enum tidings_err promote_in_turn(struct local *local, uint64_t era)
         err = begin_era(local, era);
     if (err)
         return err;
-    /* Limits are the writer's. Where several servers take turns, rules of heat and folding stay as they are in the log: each
-     * turn would order everything anew otherwise. */
-    bool as_stored = local->replica && atomic_load(&local->committed);
+    /* Limits are the writer's. Where several servers take turns, rules of heat and folding stay as they are in the log, but
+     * for those that this one was started with: each turn would order everything anew otherwise. */
+    bool as_stored = local->replica && atomic_load(&local->committed) && !local->rules_wanted;
     atomic_store(&local->in_force, &local->settings);
     err = limits_open(local, false);
     if (!err)
         err = names_make(local);
     if (!err)
         err = reheat(local, as_stored);
-    if (!err)
+    if (!err) {
+        local->rules_wanted = false;
         atomic_store(&local->role, TIDINGS_WRITER);
+    }
     local_end_note(local);
     return err;
 }

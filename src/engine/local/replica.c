@@ -326,6 +326,10 @@ void replica_stop(struct local *local)
     replica_image_stop(replica);
     uint64_t fence = atomic_load(&replica->fence);
     replica_step_down(replica);
+    pthread_mutex_lock(&replica->mutex);
+    replica->append_ends = true;
+    pthread_cond_broadcast(&replica->changed);
+    pthread_mutex_unlock(&replica->mutex);
     pthread_join(replica->appender, NULL);
     log_mysql_set_deadline(replica->asking, LAST_WORDS_MS);
     if (fence)

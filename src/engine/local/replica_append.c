@@ -37,7 +37,7 @@ void *replica_appender_main(void *arg)
     struct replica *replica = arg;
     thread_name("appender");
     pthread_mutex_lock(&replica->mutex);
-    while (!atomic_load(&replica->stopping) || replica->append_state == APPEND_WANTED) {
+    while (!replica->append_ends || replica->append_state == APPEND_WANTED) {
         if (replica->append_state != APPEND_WANTED) {
             pthread_cond_wait(&replica->changed, &replica->mutex);
             continue;

@@ -62,6 +62,7 @@ struct replica {
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t changed;
     enum append_state append_state;
+    bool append_ends; /* nobody appends any more */
     const struct redo_record *record; /* to be appended, and the chain before it */
     struct chain before;
     enum tidings_err append_result;
