@@ -70,7 +70,7 @@ cluster: $(BUILD)/build.ninja
 
 ## make test    everything that must pass; SAN=address|undefined|thread for a sanitizer
 test: everything
-	@meson test -C $(BUILD) --print-errorlogs --no-rebuild
+	@meson test -C $(BUILD) --print-errorlogs --no-rebuild --no-suite long
 
 ## make model   the long random test: SEED=1 OPS=1000000
 model: everything
@@ -78,6 +78,7 @@ model: everything
 
 ## make cluster-tests   the cluster engine: model, processes, failures, HTTP on three servers, console: SEED=1 OPS=1000000
 cluster-tests: everything
+	@meson test -C $(BUILD) --print-errorlogs --no-rebuild --suite long
 	@TIDINGS_TEST_ENGINE=cluster tests/support/with-mariadb tests/model/run $(BUILD)/tests/model_test "$(SEED)" $(OPS)
 	@TIDINGS_TEST_ENGINE=cluster tests/support/with-mariadb $(BUILD)/tests/concurrency_test --seconds 20 --processes 3
 	@TIDINGS_TEST_ENGINE=cluster TIDINGS_TEST_BOUNDED=1 tests/support/with-mariadb tests/support/with-redis \

@@ -90,7 +90,7 @@ static void close_hidden(void)
 
 static bool await_writer(struct tidings *engine)
 {
-    struct tidings_replica status = {0};
+    struct tidings_replica status = {.role = TIDINGS_FOLLOWER};
     for (int ms = 0; ms < ROLE_MS && status.role != TIDINGS_WRITER; ms++) {
         tidings_replica_status(engine, &status);
         usleep(1000);
