@@ -36,6 +36,23 @@ def wait_for_role(server, role, patience=30):
     wait_until(lambda: replica(server)["role"] == role, f"{role} at {server.port}", patience)
 
 
+def writer_of(servers, patience=40):
+    found = []
+
+    def look():
+        found[:] = [one for one in servers if replica(one)["role"] == "writer"]
+        return found
+
+    wait_until(look, "somebody makes changes", patience)
+    return found[0]
+
+
+def leave(server):
+    """Nobody talks to it any more."""
+    server.close_actors()
+    server.actors.clear()
+
+
 def wait_for_all(servers, patience=30):
     """Until all have the same."""
     wait_until(lambda: len({(one["position"], one["chain"]) for one in map(replica, servers)}) == 1, "all have the same", patience)
@@ -66,15 +83,16 @@ def make_server():
 
 @pytest.fixture
 def make_servers(make_server):
-    """So many, started, on a log in a database that nobody else has."""
-    def make(count, arguments=(), **how):
+    """So many, started, on a log in a database that nobody else has. `more`: further arguments of each."""
+    def make(count, arguments=(), more=None, **how):
         server = os.environ["TIDINGS_TEST_MYSQL"]
         socket = re.search(r"socket=([^&]*)", server).group(1)
         name = f"replicas_{os.getpid()}_{next(numbers)}"
         subprocess.run(["mariadb", "--no-defaults", f"--socket={socket}", "--user=root", "--execute", f"CREATE DATABASE {name}"],
                        check=True)
         url = server.replace("/?", f"/{name}?", 1)
-        servers = [make_server(arguments=["--mysql", url, "--freshness", "exact", *arguments], **how) for _ in range(count)]
+        servers = [make_server(arguments=["--mysql", url, "--freshness", "exact", *arguments, *own], **how)
+                   for own in more or [[]] * count]
         for one in servers:
             one.start()
         return servers

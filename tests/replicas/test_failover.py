@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from conftest import replica, wait_for_all, wait_for_rejoin, wait_for_role
+from conftest import leave, replica, wait_for_all, wait_for_rejoin, wait_for_role, writer_of
 from mariadbs import Pair, make_template
 from support.server import tidings, wait_until
 
@@ -44,17 +44,6 @@ def start_on(make_server):
     return start
 
 
-def writer_of(servers, patience=40):
-    found = []
-
-    def look():
-        found[:] = [one for one in servers if replica(one)["role"] == "writer"]
-        return found
-
-    wait_until(look, "somebody makes changes", patience)
-    return found[0]
-
-
 def publishes(servers, posts):
     """Whether somebody takes a post of user 7."""
     for one in servers:
@@ -66,12 +55,6 @@ def publishes(servers, posts):
             posts.append(answer.json["id"])
             return True
     return False
-
-
-def leave(server):
-    """Nobody talks to it any more."""
-    server.close_actors()
-    server.actors.clear()
 
 
 def metric(server, name):

@@ -4,21 +4,10 @@ import signal
 import threading
 import time
 
-from conftest import replica, wait_for_all, wait_for_role
+from conftest import replica, wait_for_all, wait_for_role, writer_of
 from support.server import tidings, wait_until
 
 LEASE_S = 3
-
-
-def writer_of(servers, patience=30):
-    found = []
-
-    def look():
-        found[:] = [one for one in servers if replica(one)["role"] == "writer"]
-        return found
-
-    wait_until(look, "somebody makes changes", patience)
-    return found[0]
 
 
 def test_a_change_is_in_the_next_exact_read_of_every_server(make_servers):

@@ -154,10 +154,11 @@ static void put_refusal(const struct tidings_call *call, uint64_t position, stru
 static bool session_answer(struct forward_session *session, struct buf *refusals,
                            struct buf *answer, size_t *underway)
 {
-    uint64_t ignored, position = local_end(session->local).position;
+    uint64_t ignored;
     while (read(session->done_fd, &ignored, sizeof ignored) < 0 && errno == EINTR)
         ;
     struct tidings_call *calls = session_take_done(session, underway);
+    uint64_t position = local_end(session->local).position; /* behind what they were refused for */
     buf_clear(refusals);
     while (calls) {
         struct tidings_call *call = calls;

@@ -46,14 +46,21 @@ void replica_tell(struct replica *replica, const char *format, ...)
         local->fault(local->fault_ctx, text);
 }
 
+/* When this replica was last known to have all; 0: never. A writer had all when it asked for the lease that it got last. */
+static int64_t replica_had_all_ms(const struct replica *replica)
+{
+    int64_t current_ms = atomic_load(&replica->current_ms);
+    int64_t leased_ms = atomic_load(&replica->lease_ms) - LOG_LEASE_MS;
+    return leased_ms > current_ms ? leased_ms : current_ms;
+}
+
 int64_t replica_age(struct local *local)
 {
     struct replica *replica = local->replica;
     if (atomic_load(&local->role) == TIDINGS_WRITER &&
         wait_now_ms() < atomic_load(&replica->lease_ms))
         return 0;
-    int64_t current_ms = atomic_load(&replica->current_ms);
-    int64_t age_ms = wait_now_ms() - current_ms;
+    int64_t age_ms = wait_now_ms() - replica_had_all_ms(replica);
     return age_ms > 0 ? age_ms : 1;
 }
 
@@ -67,7 +74,7 @@ uint64_t replica_term(struct local *local)
 void replica_status(struct local *local, struct tidings_replica *status)
 {
     struct replica *replica = local->replica;
-    int64_t current_ms = atomic_load(&replica->current_ms);
+    int64_t current_ms = replica_had_all_ms(replica);
     pthread_mutex_lock(&replica->mutex);
     snprintf(status->trouble, sizeof status->trouble, "%s", replica->trouble);
     status->broken = replica->broken;
@@ -96,7 +103,9 @@ static void replica_register(struct replica *replica, int64_t *told_ms)
         return;
     row.image_position = replica_image_position(replica);
     snprintf(row.address, sizeof row.address, "%.250s", replica->address);
-    log_mysql_register(replica->asking, &row);
+    enum log_outcome outcome = log_mysql_register(replica->asking, &row);
+    if (replica_is_silent(outcome) && atomic_load(&replica->local->role) != TIDINGS_WRITER)
+        replica_away_note(replica, true);
     *told_ms = wait_now_ms();
 }
 
@@ -143,7 +152,7 @@ static void *replica_main(void *arg)
             takes = ok && replica_may_take_over(replica, &writer) && at_end;
         }
         replica_reads_conclude(replica, reads, asked_ms, ok);
-        replica_unsure_expire(replica);
+        replica_unsure_expire(replica, wait_now_ms());
         if (takes)
             replica_take_over(replica, &writer);
         replica_register(replica, &told_ms);
@@ -322,6 +331,7 @@ void replica_stop(struct local *local)
     pthread_cond_broadcast(&replica->changed);
     pthread_mutex_unlock(&replica->mutex);
     pthread_join(replica->follower, NULL);
+    replica_unsure_expire(replica, INT64_MAX);
     replica_push_stop(replica);
     replica_image_stop(replica);
     uint64_t fence = atomic_load(&replica->fence);

@@ -53,27 +53,39 @@ static bool replica_knows_all(struct local *local, const struct replica *replica
 void replica_submit_read(struct local *local, struct tidings_call *call)
 {
     struct replica *replica = local->replica;
-    bool knows_all = replica_knows_all(local, replica);
     if (!call->until_ms)
         call->until_ms = wait_now_ms() + EXACT_MS;
-    if (knows_all || atomic_load(&replica->away)) {
-        replica_read_complete(local, call, knows_all);
+    if (replica_knows_all(local, replica)) {
+        replica_read_complete(local, call, true);
         return;
     }
     bool writes = atomic_load(&local->role) == TIDINGS_WRITER;
     pthread_mutex_lock(&replica->mutex);
-    bool stopping = atomic_load(&replica->stopping);
+    bool is_pointless = atomic_load(&replica->stopping) || replica->away;
     bool late = writes && atomic_load(&replica->append_underway);
     struct tidings_call **list = late ? &replica->late_reads : &replica->reads;
-    if (!stopping) {
+    if (!is_pointless) {
         call->next = *list;
         *list = call;
         if (!late)
             pthread_cond_broadcast(&replica->changed);
     }
     pthread_mutex_unlock(&replica->mutex);
-    if (stopping)
+    if (is_pointless)
         replica_read_complete(local, call, false);
+}
+
+void replica_away_note(struct replica *replica, bool away)
+{
+    struct tidings_call *reads = NULL;
+    pthread_mutex_lock(&replica->mutex);
+    replica->away = away;
+    if (away) {
+        reads = replica->reads;
+        replica->reads = NULL;
+    }
+    pthread_mutex_unlock(&replica->mutex);
+    replica_reads_complete(replica, reads, false);
 }
 
 void replica_reads_conclude(struct replica *replica, struct tidings_call *reads, int64_t asked_ms,
@@ -128,7 +140,7 @@ bool replica_follow(struct replica *replica, struct log_writer *writer, bool *at
     int64_t asked_ms = wait_now_ms();
     enum log_outcome outcome =
         log_mysql_read(replica->asking, before.position, TAIL_READ_RECORDS, READ_BYTES, &batch);
-    atomic_store(&replica->away, outcome != LOG_DONE);
+    replica_away_note(replica, outcome != LOG_DONE);
     if (outcome != LOG_DONE) {
         const char *text = log_mysql_message(replica->asking);
         if (outcome == LOG_TRIMMED)

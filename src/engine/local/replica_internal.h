@@ -42,7 +42,6 @@ struct replica {
     _Atomic int64_t current_ms; /* when it was last known to have all; 0: never */
     _Atomic bool append_underway;
     _Atomic bool rejoin;    /* it must join anew: opening it again does so */
-    _Atomic bool away;      /* the last question was not answered: reads do not wait for the next */
     _Atomic bool is_pushed; /* the writer sends its records: MySQL is asked rarely */
     _Atomic uint64_t takeovers, reappended; /* records, since it was opened */
     _Atomic bool diverged;
@@ -69,7 +68,8 @@ struct replica {
     struct tidings_call *reads;      /* that wait for a question, newest first */
     struct tidings_call *late_reads; /* that wait for the append under way (rule 13) */
     struct replica_unsure unsure;
-    bool hurry;                      /* the next question is asked at once */
+    bool away;  /* the last question was not answered: reads do not wait for the next */
+    bool hurry; /* the next question is asked at once */
     char writer[PEER_ADDRESS_BYTES]; /* address of the writer; "": nobody, or this server */
     bool broken;
     char trouble[COMPLAINT_BYTES];
@@ -139,6 +139,14 @@ void replica_reads_conclude(struct replica *replica, struct tidings_call *reads,
  * all records and no others (seen.ahead_ms). False: it cannot go on now. */
 bool replica_follow(struct replica *replica, struct log_writer *writer, bool *at_end);
 
+static inline bool replica_is_silent(enum log_outcome outcome)
+{
+    return outcome == LOG_UNREACHABLE || outcome == LOG_UNKNOWN;
+}
+
+/* MySQL has answered, or not: then reads that wait for it are answered with their age. Not for the writer (rule 13). */
+void replica_away_note(struct replica *replica, bool away);
+
 /* The next question is asked at once. */
 void replica_hurry(struct replica *replica);
 
@@ -154,8 +162,8 @@ void replica_unsure_begin(struct replica *replica, const struct redo_record *rec
 /* This replica has all records up to the end of the log, under a later fence. */
 void replica_unsure_resolve(struct replica *replica, uint64_t fence);
 
-/* Gives up what took too long. */
-void replica_unsure_expire(struct replica *replica);
+/* Gives up what took too long, by that time. */
+void replica_unsure_expire(struct replica *replica, int64_t now_ms);
 
 /* ---- replica_push.c ------------------------------------------------------------------------- */
 

@@ -24,6 +24,7 @@ void replica_lease_keep(struct replica *replica)
     if (outcome == LOG_REFUSED || over) {
         replica_say(replica, "another server makes changes now, or the lease is over", false);
         replica_step_down(replica);
+        replica_away_note(replica, replica_is_silent(outcome));
     } else if (outcome != LOG_DONE) {
         replica_say(replica, log_mysql_message(replica->asking), false);
     } else {

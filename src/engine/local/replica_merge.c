@@ -377,10 +377,10 @@ bool replica_merge(struct replica *replica, const struct log_writer *seen, uint6
     buf_init(&merge.message, MERGE_MESSAGE_BYTES);
     uint64_t own_era = local_end(replica->local).era;
     if (ok && (moved || merge_is_needed(&merge))) {
-        atomic_store(&replica->away, true);
+        replica_away_note(replica, true);
         ok = merge.records && (!moved || merge_check(&merge)) && merge_complete(&merge);
         own_era = local_end(replica->local).era + (ok && merge_may_have_lost(&merge));
-        atomic_store(&replica->away, false);
+        replica_away_note(replica, false);
     }
     *era = own_era > merge.log.era ? own_era : merge.log.era;
     buf_release(&merge.message);

@@ -70,12 +70,12 @@ void replica_unsure_resolve(struct replica *replica, uint64_t fence)
     unsure_complete(replica, calls, found);
 }
 
-void replica_unsure_expire(struct replica *replica)
+void replica_unsure_expire(struct replica *replica, int64_t now_ms)
 {
     struct replica_unsure *unsure = &replica->unsure;
     struct tidings_call *calls = NULL;
     pthread_mutex_lock(&replica->mutex);
-    if (unsure->calls && wait_now_ms() >= unsure->until_ms)
+    if (unsure->calls && now_ms >= unsure->until_ms)
         calls = unsure_take(unsure);
     pthread_mutex_unlock(&replica->mutex);
     if (calls)
