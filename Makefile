@@ -27,7 +27,7 @@ BUILD := build$(if $(SAN),-$(SAN))
 # The sanitizers need clang's interceptors to be the program's first library.
 OPTIONS := $(if $(SAN),-Db_sanitize=$(SAN) -Db_lundef=false)
 
-.PHONY: help setup tools everything build run cluster test lint fmt model cluster-tests moments crash chaos powerloss faults fuzz soak clients bench bench-streams bench-cluster bench-kafka scaling screenshots deb test-deb release test-release clean
+.PHONY: help setup tools everything build run cluster test lint fmt model cluster-tests replica-tests moments crash chaos powerloss faults fuzz soak clients bench bench-streams bench-cluster bench-kafka scaling screenshots deb test-deb release test-release clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -99,6 +99,11 @@ cluster-tests: everything
 	@TIDINGS_BIN=$(BUILD)/tidings TIDINGS_TEST_ENGINE=cluster TIDINGS_TEST_SERVERS=3 tests/support/with-mariadb tests/http/run -q
 	@TIDINGS_BIN=$(BUILD)/tidings TIDINGS_TEST_ENGINE=cluster tests/support/with-mariadb \
 		node --test --test-concurrency=1 $(filter-out %pictures.test.mjs,$(wildcard tests/console/*.test.mjs))
+
+## make replica-tests   all black-box tests on three servers that share a log in MySQL
+replica-tests: everything
+	@TIDINGS_BIN=$(BUILD)/tidings TIDINGS_TEST_ENGINE=replica TIDINGS_TEST_SERVERS=3 tests/support/with-mariadb \
+		--max-allowed-packet=64M tests/http/run -q
 
 ## make crash      kill -9 under 32 clients, again and again: SEED=1 ROUNDS=200
 crash: everything

@@ -115,14 +115,14 @@ def test_metrics_parse_and_count_exactly_what_was_sent(make_server):
     assert again.get("tidings_requests_total", operation="getMetrics", status="200") == 1
 
 
-def test_admins_read_the_same_metrics_with_their_token(server):
+def test_admins_read_the_same_metrics_with_their_token(one_server):
     """For the console, behind a front that keeps /metrics to itself."""
-    answer = server.admin().send("GET", "/v1/admin/metrics")
+    answer = one_server.admin().send("GET", "/v1/admin/metrics")
     assert answer.status == 200 and answer.headers["content-type"].startswith("text/plain; version=0.0.4")
     theirs = Metrics(answer.body.decode())
-    assert theirs.types == scrape(server).types
-    assert server.user().send("GET", "/v1/admin/metrics").status == 403
-    with server.client() as client:
+    assert theirs.types == scrape(one_server).types
+    assert one_server.user().send("GET", "/v1/admin/metrics").status == 403
+    with one_server.client() as client:
         assert client.request("GET", "/v1/admin/metrics").status == 401
 
 

@@ -4,7 +4,6 @@ import itertools
 import os
 import re
 import shutil
-import subprocess
 import sys
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, os.pardir, "http")]
 
-from support.server import Server, wait_until  # noqa: E402
+from support.server import Server, make_database, wait_until  # noqa: E402
 
 
 numbers = itertools.count()
@@ -23,13 +22,7 @@ def pytest_addoption(parser):
 
 
 def replica(server):
-    """What the server says of its place in the history."""
-    admin = server.admin()
-    try:
-        return admin.get("/admin/status")["replica"]
-    finally:
-        admin.close()
-        server.actors.remove(admin)
+    return server.replica()
 
 
 def wait_for_role(server, role, patience=30):
@@ -85,12 +78,7 @@ def make_server():
 def make_servers(make_server):
     """So many, started, on a log in a database that nobody else has. `more`: further arguments of each."""
     def make(count, arguments=(), more=None, **how):
-        server = os.environ["TIDINGS_TEST_MYSQL"]
-        socket = re.search(r"socket=([^&]*)", server).group(1)
-        name = f"replicas_{os.getpid()}_{next(numbers)}"
-        subprocess.run(["mariadb", "--no-defaults", f"--socket={socket}", "--user=root", "--execute", f"CREATE DATABASE {name}"],
-                       check=True)
-        url = server.replace("/?", f"/{name}?", 1)
+        url = make_database(f"replicas_{os.getpid()}_{next(numbers)}")
         servers = [make_server(arguments=["--mysql", url, "--freshness", "exact", *arguments, *own], **how)
                    for own in more or [[]] * count]
         for one in servers:

@@ -1,5 +1,5 @@
-"""The real program, started by a test on a port and a directory of its own; on the cluster engine, which TIDINGS_TEST_ENGINE
-names, with a database in place of the directory, of the server that tests/support/with-mariadb has started."""
+"""The real program, started by a test on a port and a directory of its own. TIDINGS_TEST_ENGINE=replica adds a log in MySQL, and
+TIDINGS_TEST_ENGINE=cluster has a database in place of the directory, both of the server that tests/support/with-mariadb started."""
 import hashlib
 import json
 import os
@@ -47,18 +47,44 @@ def wait_until(happens, what, patience=PATIENCE_S):
         time.sleep(0.005)
 
 
+def engine():
+    """On what the tests run: local, replica or cluster."""
+    return os.environ.get("TIDINGS_TEST_ENGINE", "local")
+
+
+def database_url(name):
+    return os.environ["TIDINGS_TEST_MYSQL"].replace("/?", f"/{name}?", 1)
+
+
+def make_database(name):
+    """An empty one, if there is none of the name; its URL."""
+    socket = re.search(r"socket=([^&]*)", os.environ["TIDINGS_TEST_MYSQL"]).group(1)
+    subprocess.run(["mariadb", "--no-defaults", f"--socket={socket}", "--user=root", "--execute",
+                    f"CREATE DATABASE IF NOT EXISTS {name}"], check=True)
+    return database_url(name)
+
+
+def database_of(data):
+    """The name of the database that goes with a directory."""
+    return "t_" + hashlib.sha256(os.fspath(data).encode()).hexdigest()[:16]
+
+
 def where(data):
     """How the program is told where its data is."""
-    if os.environ.get("TIDINGS_TEST_ENGINE", "local") == "local":
-        return ["--data", data]
-    name = "t_" + hashlib.sha256(os.fspath(data).encode()).hexdigest()[:16]
-    return ["--engine", "cluster", "--mysql", os.environ["TIDINGS_TEST_MYSQL"].replace("/?", f"/{name}?", 1)]
+    if engine() == "cluster":
+        return ["--engine", "cluster", "--mysql", database_url(database_of(data))]
+    return ["--data", data]
 
 
 def make_tables(place):
     if "--mysql" in place:
         done = tidings("cluster", "init", *place[2:])
         assert done.returncode == 0, done.stderr
+
+
+def log_of(first):
+    """What makes a server a replica on the log that belongs to the first one's directory; nothing on other engines."""
+    return ["--mysql", make_database(database_of(first)), "--freshness", "exact"] if engine() == "replica" else []
 
 
 class Spoken:
@@ -101,11 +127,15 @@ class Spoken:
 
 class Server(Spoken):
     def __init__(self, data=None, secret=SECRET, settings=None, arguments=(), environment=None, listen="127.0.0.1:0",
-                 wrapper=()):
+                 wrapper=(), beside=None):
+        """`beside`: another server, whose database this one uses, too."""
         super().__init__()
         self.secret = secret
+        if beside and engine() == "cluster":
+            data = beside.data
         self.own_directory = data is None
         self.data = data or tempfile.mkdtemp(prefix="tidings-test-")
+        self.log_owner = beside.log_owner if beside else self.data  # the directory that the log in MySQL is named after
         # Most tests publish as fast as they can, and are not about that; tokens of the tests end when they say so.
         self.settings = {"publish_burst": 1_000_000, "jwt_leeway_s": 0, **(settings or {})}
         self.arguments = list(arguments)
@@ -123,7 +153,7 @@ class Server(Spoken):
         place = where(self.data)
         make_tables(place)
         self.process = subprocess.Popen(
-            [*self.wrapper, BIN, "serve", *place, "--listen", self.listen, *flags, *self.arguments],
+            [*self.wrapper, BIN, "serve", *place, *log_of(self.log_owner), "--listen", self.listen, *flags, *self.arguments],
             env=clean_environment(**self.environment), stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=self.log_file)
         found = wait_until(self.listening_or_dead, "listening")
@@ -197,6 +227,15 @@ class Server(Spoken):
                 raise AssertionError("not a line of log: " + self.log_text()[-6000:]) from None
 
     # ---- The process and its data ----
+
+    def replica(self):
+        """What its status says of its place in the history that servers share."""
+        admin = self.admin()
+        try:
+            return admin.get("/admin/status")["replica"]
+        finally:
+            admin.close()
+            self.actors.remove(admin)
 
     def rss_bytes(self):
         with open(f"/proc/{self.process.pid}/statm", encoding="ascii") as file:

@@ -3,9 +3,9 @@ import itertools
 import os
 
 from .events import tail
-from .server import Server, Spoken, wait_until
+from .server import Server, Spoken, engine, wait_until
 
-# How many the tests' shared server is; more than one only on the cluster engine.
+# How many the tests' shared server is; more than one only on the engines `cluster` and `replica`.
 COUNT = int(os.environ.get("TIDINGS_TEST_SERVERS", "1"))
 
 
@@ -15,7 +15,7 @@ class Servers(Spoken):
     def __init__(self, count, **how):
         super().__init__()
         self.first = Server(**how)
-        self.members = [self.first, *(Server(data=self.first.data, **how) for _ in range(count - 1))]
+        self.members = [self.first, *(Server(beside=self.first, **how) for _ in range(count - 1))]
         self.secret, self.data = self.first.secret, self.first.data
         self.ports = None
         self.after = 0  # events up to it were told everywhere
@@ -41,7 +41,16 @@ class Servers(Spoken):
 
     def wait_known(self):
         """Until the others know of a server it may miss something; then it tells everybody's numbers once."""
+        if engine() == "replica":
+            wait_until(self.have_the_same, "one makes changes, and the others have all of it")
+            return
         self.wait_for_news("all know of each other", lambda news: news["complete"])
+
+    def have_the_same(self):
+        """Of replicas: whether one makes changes, and the others have applied what it made."""
+        told = [one.replica() for one in self.members]
+        return (sorted(one["role"] for one in told) == ["follower"] * (len(told) - 1) + ["writer"]
+                and len({(one["position"], one["chain"]) for one in told}) == 1)
 
     @property
     def port(self):
@@ -50,6 +59,9 @@ class Servers(Spoken):
 
     def settle(self):
         """A server hears of what others did a moment later, and would tell it to who begins to listen meanwhile."""
+        if engine() == "replica":
+            wait_until(self.have_the_same, "all have the same")
+            return
         rows = tail(self.first.service(), self.after) if len(self.members) > 1 else []
         if rows:
             self.after = rows[-1]["event_id"]
@@ -64,6 +76,15 @@ class Servers(Spoken):
 
     def log_text(self):
         return "".join(one.log_text() for one in self.members)
+
+    def verify(self):
+        """Stops them all; then `tidings verify` finds nothing in the database, or in any directory."""
+        self.close_actors()
+        for one in reversed(self.members):
+            one.close_actors()
+            one.stop()
+        for one in {one.data: one for one in self.members}.values():
+            one.verify()
 
     def close(self):
         """The first one last: the directory is its own."""
