@@ -22,6 +22,7 @@ static int begin(void **state)
     if (rc || engine_local_open(&options, &opened, &message))
         return -1;
     local = (struct local *)opened;
+    atomic_store(&local->role, TIDINGS_FOLLOWER); /* its writer rests */
     local->follower.chainer = chainer_new();
     chain = kv_chain(local->kv);
     number = kv_applied(local->kv);

@@ -295,7 +295,6 @@ static enum tidings_err start(struct local *local, const struct tidings_options 
         .dir = options->dir,
         .settings = &local->settings,
         .each_second = options->durability == TIDINGS_DURABLE_SECOND,
-        .elsewhere = options->mysql != NULL,
         .remake = options->remake,
         .notice = options->fault,
         .notice_ctx = options->fault_ctx,
@@ -318,6 +317,7 @@ static enum tidings_err start(struct local *local, const struct tidings_options 
         err = replica_open(local, options, message);
     if (!err && options->follow)
         err = join_directory(options, local->wire_context, message);
+    store.elsewhere = local->replica && !replica_begins(local);
     if (!err)
         err = store_open(&store, &local->store, message);
     if (!err) {

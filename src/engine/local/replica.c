@@ -229,12 +229,18 @@ enum tidings_err replica_open(struct local *local, const struct tidings_options 
         log_mysql_open(options->mysql, options->mysql_password, &replica->appending, &why))
         return store_fail(TIDINGS_INVALID, message, why ? why : "out of memory", false);
     enum log_outcome outcome = log_mysql_check(replica->asking, NULL);
-    if (outcome == LOG_EMPTY)
+    replica->begins = outcome == LOG_EMPTY;
+    if (replica->begins)
         return TIDINGS_OK;
     if (outcome != LOG_DONE)
         return replica_refuse(replica, outcome, message);
     enum tidings_err err = replica_secret_read(replica, message);
     return err ? err : replica_join(replica, options, message);
+}
+
+bool replica_begins(const struct local *local)
+{
+    return local->replica->begins;
 }
 
 uint64_t replica_fence(struct local *local)

@@ -31,6 +31,7 @@ struct replica {
     struct log_mysql *asking, *appending; /* one thread's each */
     uint8_t seal_secret[TIDINGS_SECRET_BYTES];
     struct kv_decider decider;
+    bool begins; /* there was no log when it was opened */
     struct replica_keeper *keeper; /* replica_image.c */
     pthread_t follower, appender, pushed;
     bool started, pushed_started;

@@ -41,19 +41,13 @@ LOCAL_ALONE = {
     "test_load.py": "bench-engine fills a directory",
 }
 
-RULES = "rules stay those of the server that began the log"
 READY = "a replica is ready a moment after it listens, when it has compared its directory with the log"
 
 # The same, of servers on a log in MySQL.
 NOT_REPLICAS = {
-    "test_comments.py::test_another_rule_after_a_restart_judges_everything_anew": RULES,
     "test_config.py::test_secrets_of_the_directory_are_private": "the secret of cursors is made of the log's",
-    # A fault that is to be mended: the last record of the backup is not in the copy that begins a log.
-    "test_durability.py::test_a_backup_of_a_running_server_holds_all_that_was_acknowledged":
-        "known fault: a backup that begins a log of its own lacks its last record",
     "test_durability.py::test_readiness_and_status_say_which_durability": READY,
     "test_durability.py::test_readiness_says_when_there_is_no_room": READY,
-    "test_hot.py::test_other_weights_after_a_restart_order_everything_anew": RULES,
     "test_operation.py::test_readiness_goes_before_the_server_does": READY,
     "test_operation.py::test_every_thread_has_a_name": "a replica has threads of its own",
 }
