@@ -66,8 +66,6 @@ struct exchange {
     struct jwt_claims claims;
     struct http_text token; /* that they are of */
     uint64_t user_id;       /* the acting user */
-    bool exact;             /* nothing that a server remembers will do */
-    uint64_t seen;          /* nor anything older than that */
     uint64_t ids[PATH_IDS]; /* the numbers in the path */
     struct http_query query;
     json_t *body;           /* NULL if there is none */

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/wait.h"
-#include "cluster/sql_support.h"
+#include "sql/sql_support.h"
 
 /* ---- Connections ---------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "cluster/sql_support.h"
+#include "sql/sql_support.h"
 
 static void assert_no_connection(const struct sql_url *url, const char *password, const char *word)
 {
