@@ -67,6 +67,14 @@ static void local_submit(struct engine *engine, struct tidings_call *call)
         call->done(call);
 }
 
+/* What else an answer of a replica says: how old it is, and where it stands. */
+static void local_answer_place(struct local *local, uint64_t position,
+                               struct tidings_answer *answer)
+{
+    answer->age_ms = local->replica ? replica_age(local) : follower_age(local);
+    answer->seen = (struct tidings_seen){atomic_load(&local->era), position};
+}
+
 static enum tidings_err local_finish(struct engine *engine, struct tidings_call *call)
 {
     struct local *local = (struct local *)engine;
@@ -76,17 +84,12 @@ static enum tidings_err local_finish(struct engine *engine, struct tidings_call 
     if (err)
         return err;
     uint64_t position = snapshot->view.version;
-    if (local_shows(local, position, &call->op->seen))
-        err = op_answer(&snapshot->view.view, &reply);
-    else
-        err = TIDINGS_UNREACHABLE;
+    bool is_replica = local->replica || atomic_load(&local->role) == TIDINGS_FOLLOWER;
+    bool is_late = is_replica && !local_shows(local, position, &call->op->seen);
+    err = is_late ? TIDINGS_UNREACHABLE : op_answer(&snapshot->view.view, &reply);
     snapshot_return(local, snapshot);
-    if (local->replica)
-        call->answer->age_ms = replica_age(local);
-    else if (atomic_load(&local->role) == TIDINGS_FOLLOWER)
-        call->answer->age_ms = follower_age(local);
-    if (local->replica || call->answer->age_ms)
-        call->answer->seen = (struct tidings_seen){atomic_load(&local->era), position};
+    if (is_replica)
+        local_answer_place(local, position, call->answer);
     return err;
 }
 
