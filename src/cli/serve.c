@@ -196,7 +196,7 @@ static bool load_seal_file(struct server *server)
 }
 
 /*
- * Cursors must outlive a restart, and the rotation of token keys, and every server of a cluster must understand them: their
+ * Cursors must outlive a restart, and the rotation of token keys, and every server of a log must understand them: their
  * secret is the database's, or a file of its own in the data directory.
  */
 static bool load_seal_secret(struct server *server)
