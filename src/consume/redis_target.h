@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keys in Redis that others read, as a target: docs/FORMAT.md "Keys for others" has their form, docs/decisions/0040 the reasons.
+ * Keys in Redis that others read, as a target: docs/FORMAT.md "Keys for others" has their form, docs/decisions/0041 the reasons.
  * A key may be missing; it is never older than what was told.
  *
  *     redis_keys.c     names and values
