@@ -166,6 +166,25 @@ def test_a_redis_that_is_away_is_told_of_and_catches_up(lone, world):
     assert "the consumer fails" in messages and "the consumer works again" in messages
 
 
+def test_a_redis_that_takes_no_writes_gets_them_later(lone, world):
+    """It answers, and has not lost what it has: nothing but what was not acknowledged tells what is to be told."""
+    server = lone()
+    world.go_on(server, 100)
+    keys.settle(server)
+    keys.on_masters("CONFIG", "SET", "min-replicas-to-write", 9)
+    try:
+        world.go_on(server, 60)
+        wait_until(lambda: keys.row_of(server)["trouble"], "it says why", 30)
+        held = keys.row_of(server)["position"]
+        world.go_on(server, 20)
+        assert keys.row_of(server)["position"] == held
+    finally:
+        keys.on_masters("CONFIG", "SET", "min-replicas-to-write", 0)
+    keys.settle(server)
+    keys.compare(server, world)
+    assert rebuilt(server) == 1
+
+
 def test_a_redis_that_starts_again_with_nothing_is_filled(lone, world):
     if not SINGLE:
         pytest.skip("a replica takes over there")
