@@ -267,6 +267,34 @@ def test_a_list_that_redis_has_thrown_out_is_filled_when_it_is_named(lone):
     assert keys.one("ZCARD", f"uf:fans:{star.id}") == 4
 
 
+# ---- Who may sign in ---------------------------------------------------------------------------------------------------
+
+PASSWORD = "open sesame"
+COMMANDS = "+eval +evalsha +get +set +del +unlink +exists +scan +zadd +zrem +zcard +zremrangebyrank +rename +persist +pexpire +info " \
+           "+cluster|slots +asking"
+PATTERNS = "~tidings:keys:* ~ucnt:* ~uf:* ~rl:* ~like_* ~story_user_* ~comment_user_* ~count_* ~{*"
+
+
+@pytest.mark.parametrize("password", [PASSWORD, "close sesame"])
+def test_a_user_with_the_documented_rights_is_enough(make_server, world, tmp_path, password):
+    keys.on_masters("ACL", "SETUSER", "keeper", "reset", "on", f">{PASSWORD}", *PATTERNS.split(), *COMMANDS.split())
+    for node in map(keys.Node, keys.NODES):  # replicas, too: the client may ask any of them
+        node.ask("ACL", "SETUSER", "keeper", "reset", "on", f">{PASSWORD}", *PATTERNS.split(), *COMMANDS.split())
+        node.close()
+    secret = tmp_path / "password"
+    secret.write_text(password + "\n")
+    server = make_server(settings={**keys.SETTINGS, "redis_user": "keeper"}, environment={"TIDINGS_REDIS_PASSWORD_FILE": str(secret)})
+    server.start()
+    world.go_on(server, 120)
+    if password == PASSWORD:
+        keys.settle(server)
+        assert keys.compare(server, world) > 20
+    else:
+        wait_until(lambda: "refuses the user or password" in (keys.row_of(server) or {"trouble": ""})["trouble"], "it says why")
+        assert not keys.all_keys()
+    assert "sesame" not in server.log_text() + str(keys.row_of(server))
+
+
 # ---- Servers fail ----------------------------------------------------------------------------------------------------
 
 
