@@ -3,7 +3,8 @@
 The views of a user are a list: each event that delivers, deletes or purges something of the user's makes the next one. What is read
 is no event here (it may be kept or not), so marks are placed by a search. An exact answer shows the latest view at some moment between
 its begin and its end, and no older one than an exact answer before it. An answer that says how old it may be (`Tidings-Age`) shows
-everything as it was at one moment between that long before its begin and its end.
+everything as it was at one moment between that long before its begin and its end, which is no earlier than that of the answer whose
+`Tidings-Seen` it was asked with.
 """
 import bisect
 import dataclasses
@@ -17,6 +18,7 @@ MARKS = {"mark", "mark_all", "mark_author", "unmark", "open"}
 LOOKS = {"badge", "unread", "list"}
 PAGE = 100
 SLACK_MS = 2  # times are told in whole milliseconds
+MOMENT_S = 1e-7  # between two calls of which one is to stand behind the other
 
 
 @dataclass
@@ -125,6 +127,8 @@ class Look:
     answer: dict
     is_old: bool  # it may be
     record: object
+    has_key: bool = False
+    after: int = None  # the call whose token it has sent, by its number among these
 
 
 def oldest(call):
@@ -136,8 +140,12 @@ def look_of_call(call):
     return Look(call["op"], call["id"], call["session"], oldest(call), call["end"], call["args"], call["answer"], "age_ms" in call, call)
 
 
-def look_of_change(change):
-    return Look(change.op, change.id, change.session, change.begin, change.end, change.args, change.answer, False, change)
+def looks_of_change(change):
+    """The change; and what was read afterwards, if its answer was not kept with a key."""
+    has_key = change.attempts[0]["key"] is not None
+    yield Look(change.op, change.id, change.session, change.begin, change.end, change.args, change.answer, False, change, has_key)
+    if change.answer and not has_key:
+        yield Look("after", -change.id, change.session, change.begin, change.end, {"mark": change.id}, change.answer, False, change)
 
 
 def replace(pairs, name, value):
@@ -198,6 +206,8 @@ class Inbox:
     def step(self, state, look):
         if look.op in LOOKS:
             yield from self.look(state, look)
+        elif look.op == "after":
+            yield from self.look_after(state, look)
         else:
             yield from self.mark(state, look)
 
@@ -208,6 +218,17 @@ class Inbox:
                 yield self.looked(state, look, view)
                 if look.id not in self.used:
                     return  # an older view forbids nothing that a newer one allows
+
+    def look_after(self, state, look):
+        """What a mark was answered with: only when it has been made."""
+        if look.args["mark"] not in dict(state.looked):
+            return
+        first, last = self.ranges[look.id]
+        for view in range(max(first, state.view), last + 1):
+            if self.unread(view, state.read).bit_count() == look.answer["total"]:
+                looked = tuple(pair for pair in state.looked if pair[0] != look.args["mark"])
+                yield dataclasses.replace(self.looked(state, look, view), looked=looked)
+                return
 
     def looked(self, state, look, view):
         looked = state.looked
@@ -240,14 +261,16 @@ class Inbox:
         return self.doable[look.id]
 
     def answered_marks(self, state, look, first, last):
-        """In the oldest view in which as many are marked, and are left, as it says: both are of the mark's own moment."""
+        """In the oldest view in which as many are marked as it says. With a key what is left is of the same moment; without one it is
+        read afterwards, by a call of its own."""
         for view in range(first, last + 1):
             read = self.read_after(state, look, view)
-            if read is None or self.unread(view, read).bit_count() != look.answer["total"]:
+            if read is None or (look.has_key and self.unread(view, read).bit_count() != look.answer["total"]):
                 continue
             changed = self.unread(view, read) ^ self.unread(view, state.read)
             if look.op == "open" or changed.bit_count() == look.answer["marked"]:
-                yield self.marked(state, look, view, read)
+                made = self.marked(state, look, view, read)
+                yield made if look.has_key else dataclasses.replace(made, looked=replace(made.looked, look.id, view))
                 return
 
     @staticmethod
@@ -286,11 +309,36 @@ def check_inboxes(users, calls, changes, events, witness, findings):
             wholes.append(call)
     for change in changes:
         if change.op in MARKS and not change.refused:
-            looks[change.user].append(look_of_change(change))
+            looks[change.user] += looks_of_change(change)
+    sources = sources_of(calls, changes)
     for user in users:
+        heed_tokens(looks[user], sources)
         check_inbox(user, views[user], looks[user], witness, findings)
     for call in wholes:
         check_whole(views[call["user"]], call, findings)
+
+
+def heed_tokens(looks, sources):
+    """A read that had a mark's token in its question has the mark."""
+    numbers = {look.id: number for number, look in enumerate(looks)}
+    for look in looks:
+        source = sources.get(look.id)
+        if look.is_old and source in numbers:
+            look.after = numbers[source]
+            look.begin = max(look.begin, looks[look.after].begin + MOMENT_S)
+
+
+def sources_of(calls, changes):
+    """By read: the change whose answer had the token that the read was asked with."""
+    attempts = {attempt["id"]: change.id for change in changes if change.answer for attempt in change.attempts}
+    told, made = {}, {}
+    for call in sorted(calls, key=lambda one: one["begin"]):
+        token = (call["session"], call["seen"])
+        if call["seen"] is not None and token in told:
+            made[call["id"]] = attempts.get(told[token])
+        if "seen_now" in call:
+            told.setdefault((call["session"], call["seen_now"]), call["id"])
+    return made
 
 
 def check_inbox(user, views, looks, witness, findings):

@@ -24,7 +24,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import checker
-from faults import HEAL_S, Fault, Storm, draw, possible
+from faults import HEAL_S, KINDS, Fault, Storm, draw, possible
 from history import LAST_S, History, Reader, Session, World
 from services import START_SECONDS, Alone, Replicas, Standby, remove, wait_until
 
@@ -48,8 +48,13 @@ def start(arguments, directory, rng):
     if arguments.engine == "standby":
         settings.pop("log_mysql_hours", None)
         return Standby(directory, **settings)
-    spare, disks = rng.random() < 0.5, rng.random() < 0.3
+    spare, disks = (wanted(arguments, need, rng.random() < part) for need, part in (("spare", 0.5), ("disks", 0.3)))
     return Replicas(directory, kafka=arguments.kafka, spare=spare, disks=disks, **settings)
+
+
+def wanted(arguments, need, drawn):
+    """Whether there is something of this kind: what the faults that are asked for need, or as it was drawn."""
+    return any(kind.needs == need and re.search(arguments.only, name) for name, kind in KINDS.items()) if arguments.only else drawn
 
 
 def keep_running(cluster, stopping):

@@ -6,7 +6,7 @@ explanations are kept that differ in their state, so the search is complete; cal
 linearizability), so few calls are under way at a time and there are few explanations.
 
 Calls for which `is_aside` holds change nothing, and many may be under way at a time: answers that may be old. Such a call is done in
-the first state that explains it, which forbids nothing.
+the first state that explains it, which forbids nothing. A call that has `after`, the number of another one, does not happen before that.
 """
 import math
 
@@ -32,7 +32,9 @@ class Search:
     def explained(self, way):
         """The way, with what its state explains besides."""
         state, done = way
-        more = {i for i in self.asides - done if any(True for _ in self.step(state, self.calls[i]))}
+        more = {i for i in self.asides - done
+                if (self.calls[i].after not in self.waiting or self.calls[i].after in done)
+                and any(True for _ in self.step(state, self.calls[i]))}
         return (state, done | more) if more else way
 
     def behind(self, ways, last):

@@ -321,6 +321,15 @@ def old_page_of_events(calls):
     rows["answer"]["next"] = rows["answer"]["events"][-1][0]
 
 
+def without_the_mark_whose_token_it_had(calls):
+    """It may be as old as that, but for its token."""
+    mark = calls_of(calls, "mark")[0]
+    mark["seen_now"] = 11
+    badge = calls_of(calls, "badge", asked="bounded")[0]
+    badge.update(age_ms=5000, seen=11, seen_now=11)
+    badge["answer"]["total"] = 2
+
+
 def total_is_not_the_sum(calls):
     calls_of(calls, "unread", user=ANN)[0]["answer"]["total"] += 1
 
@@ -399,7 +408,7 @@ PLANTED = [
     (event_gone, "lost"), (event_twice_in_a_page, "page"), (event_changed, "page"), (acknowledged_and_not_in_a_page, "gap"),
     (kafka_is_not_told, "topic"), (kafka_is_told_in_another_order, "topic"),
     (stale_exact_badge, "exact"), (badge_of_the_future, "exact"), (older_than_it_says, "bounded"),
-    (older_than_its_token, "seen"), (a_mark_and_what_is_left_of_two_moments, "exact"), (old_counts_of_a_post, "count"),
+    (older_than_its_token, "seen"), (without_the_mark_whose_token_it_had, "bounded"), (a_mark_and_what_is_left_of_two_moments, "exact"), (old_counts_of_a_post, "count"),
     (old_page_of_events, "gap"), (total_is_not_the_sum, "adds up"), (read_in_the_unread_list, "adds up"), (list_lacks_one, "exact"),
     (list_has_what_was_never_delivered, "exact"), (mark_is_lost, "exact"), (mark_all_swallows_what_came_later, "exact"),
     (like_not_counted, "count"), (like_counted_twice, "count"), (followers_wrong, "count"), (acknowledged_and_not_found, "lost"),
@@ -497,6 +506,14 @@ def test_an_answer_that_says_so_may_be_old():
     assert kinds(story.calls) == set()
 
 
+def test_an_old_answer_may_lack_a_mark_whose_token_it_did_not_have():
+    calls = good()
+    badge = calls_of(calls, "badge", asked="bounded")[0]
+    badge.update(age_ms=5000, seen=None)
+    badge["answer"]["total"] = 2
+    assert kinds(calls) == set()
+
+
 def test_many_old_answers_at_a_time_are_judged():
     """As while the database is away: what all of them show is one moment, long ago."""
     story = Story()
@@ -541,3 +558,19 @@ def test_random_histories_pass(seed):
         act()
     story.look_all()
     assert kinds(story.calls) == set()
+
+
+@pytest.mark.parametrize("key, found", [("k", {"exact"}), (None, set())])
+def test_what_is_left_is_of_the_marks_own_moment_if_it_was_kept_with_a_key(key, found):
+    """A post came between the mark and its answer; without a key its total is read afterwards."""
+    story = Story()
+    story.follow(ANN, BEN)
+    first = story.publish(BEN, "first")
+    story.mark(ANN, [first])
+    mark = story.calls[-1]
+    story.badge(ANN)
+    story.publish(BEN, "second")
+    mark |= {"end": story.calls[-1]["end"] + 0.01, "key": key}
+    mark["answer"]["total"] = 1
+    story.look_all()
+    assert kinds(story.calls) == found
