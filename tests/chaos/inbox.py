@@ -329,12 +329,13 @@ def heed_tokens(looks, sources):
 
 
 def sources_of(calls, changes):
-    """By read: the change whose answer had the token that the read was asked with."""
+    """By read: the change whose answer had the token that the read was asked with. One that says that it is older cannot have it: its
+    server does not reach the log."""
     attempts = {attempt["id"]: change.id for change in changes if change.answer for attempt in change.attempts}
     told, made = {}, {}
     for call in sorted(calls, key=lambda one: one["begin"]):
         token = (call["session"], call["seen"])
-        if call["seen"] is not None and token in told:
+        if call["seen"] is not None and token in told and int(call.get("seen_now", 0)) >= int(call["seen"]):
             made[call["id"]] = attempts.get(told[token])
         if "seen_now" in call:
             told.setdefault((call["session"], call["seen_now"]), call["id"])

@@ -512,6 +512,9 @@ def test_an_old_answer_may_lack_a_mark_whose_token_it_did_not_have():
     badge.update(age_ms=5000, seen=None)
     badge["answer"]["total"] = 2
     assert kinds(calls) == set()
+    calls_of(calls, "mark")[0]["seen_now"] = 11
+    badge.update(seen=11, seen_now=10)  # and says so itself
+    assert kinds(calls) == set()
 
 
 def test_many_old_answers_at_a_time_are_judged():
