@@ -136,6 +136,11 @@ def oldest(call):
     return call["begin"] - (call["age_ms"] + SLACK_MS) / 1000 if "age_ms" in call else call["begin"]
 
 
+def place(token):
+    """Era and position."""
+    return tuple(map(int, token.split(".")))
+
+
 def look_of_call(call):
     return Look(call["op"], call["id"], call["session"], oldest(call), call["end"], call["args"], call["answer"], "age_ms" in call, call)
 
@@ -329,13 +334,12 @@ def heed_tokens(looks, sources):
 
 
 def sources_of(calls, changes):
-    """By read: the change whose answer had the token that the read was asked with. One that says that it is older cannot have it: its
-    server does not reach the log."""
+    """By read: the change whose answer had the token that the read was asked with."""
     attempts = {attempt["id"]: change.id for change in changes if change.answer for attempt in change.attempts}
     told, made = {}, {}
     for call in sorted(calls, key=lambda one: one["begin"]):
         token = (call["session"], call["seen"])
-        if call["seen"] is not None and token in told and int(call.get("seen_now", 0)) >= int(call["seen"]):
+        if call["seen"] is not None and token in told:
             made[call["id"]] = attempts.get(told[token])
         if "seen_now" in call:
             told.setdefault((call["session"], call["seen_now"]), call["id"])

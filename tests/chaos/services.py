@@ -501,7 +501,7 @@ class Replicas(Servers):
         for number in range(count):
             port = self.links.add(f"mysql-{number}", self.database.port)
             listen, address = peer_place(number, self.links)
-            place = ["--mysql", self.database.url(port), *listen, "--peer-address", address, "--freshness", "exact"]
+            place = ["--mysql", self.database.url(port), *listen, "--peer-address", address]
             server = Server(number, self.directory, self.links, place, settings)
             server.place[:0] = ["--data", os.fspath(server.data)]
             if disks:
