@@ -19,8 +19,8 @@ RUNS ?= 50
 MINUTES ?=
 QUICK ?=
 BINARIES ?=
-ENGINE ?= cluster
-CHAOS ?= $(if $(filter cluster,$(ENGINE)),--kafka)
+ENGINE ?= replica
+CHAOS ?= $(if $(filter replica,$(ENGINE)),--kafka)
 # Where scripts/setup puts Node if there is none.
 export PATH := $(CURDIR)/.node/bin:$(PATH)
 BUILD := build$(if $(SAN),-$(SAN))
@@ -87,7 +87,7 @@ replica-tests: everything
 crash: everything
 	@TIDINGS_BIN=$(BUILD)/tidings tests/support/in-venv tests/crash/crash.py --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED))
 
-## make chaos      histories of clients while everything fails in turn, and a checker of them: SEED=1 MINUTES=30 ENGINE=cluster|local
+## make chaos      histories of clients while everything fails in turn, and a checker of them: SEED=1 MINUTES=30 ENGINE=replica|standby|local
 chaos: everything
 	@TIDINGS_BIN=$(BUILD)/tidings tests/support/in-venv tests/chaos/run.py --minutes $(or $(MINUTES),30) --engine $(ENGINE) \
 		$(if $(SEED),--seed $(SEED)) $(CHAOS)

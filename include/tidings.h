@@ -937,7 +937,7 @@ struct tidings_answer {
     struct tidings_seen
         seen; /* for `seen` of further operations, on any server; zeros on a lone server */
     int64_t
-        age_ms; /* how old it is at most, of a follower, and while MySQL is away; 0: it is not */
+        age_ms; /* it has all that was acknowledged so long before it was asked for; 0: it is exact */
     struct tidings_text title; /* DELETED: the post's title, which survives */
     struct tidings_text
         stored; /* op->once: what render made of the first answer, and nothing else */
@@ -1126,6 +1126,7 @@ struct tidings_call {
     int64_t waited_ms; /* since it was asked for: so much of deadline_ms has gone by */
 
     struct tidings_call *next; /* private from here on */
+    bool is_current;           /* a read: it has been made sure of that all is there */
     enum tidings_err err;      /* outcome of the change */
     int64_t until_ms;          /* it is given up then, by the monotonic clock */
     uint64_t origin, number;   /* of a change that another server has handed over; 0: none has */

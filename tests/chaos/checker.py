@@ -8,6 +8,7 @@ What must hold, whatever failed meanwhile: docs/CONSISTENCY.md says it in words.
     topic                                                     Kafka was told all of them, in order
     gap, page                                                 pages of events: nothing comes later before what was seen, nothing differs
     exact, bounded, adds up, count                            what was read
+    seen                                                      nothing older than what Tidings-Seen names
     at the end, verify, fault                                 the last look, tidings verify, answers that may never be
 """
 import bisect
@@ -16,7 +17,7 @@ import sys
 from collections import Counter
 
 from counts import check_counts, check_existence
-from inbox import check_inboxes
+from inbox import check_inboxes, oldest, place
 from witness import Event, Witness, changes_of
 
 CHANGES = {"publish", "delete", "follow", "unfollow", "mark", "mark_all", "mark_author", "unmark", "open", "like", "unlike", "comment",
@@ -49,6 +50,13 @@ def check_answers(calls, findings):
             findings.add("fault", f"{call['op']} was answered {call['code']}", call)
         if call["op"] == "verify" and call["answer"]["differences"]:
             findings.add("verify", call["answer"]["said"], call)
+
+
+def check_seen(calls, findings):
+    """An answer is no older than the token that came with the question, whatever it says of its age."""
+    for call in calls:
+        if call["outcome"] == "ok" and call["seen"] is not None and place(call.get("seen_now", "0.0")) < place(call["seen"]):
+            findings.add("seen", f"{call['op']} asked for {call['seen']} and got {call.get('seen_now')}", call)
 
 
 # ---- Events ----------------------------------------------------------------------------------------
@@ -90,7 +98,7 @@ def check_gaps(calls, events, witness, findings):
     for page in pages_of(calls):
         rows, after = page["answer"]["events"], page["args"]["after"]
         shown = {row[0] for row in rows}
-        until = max(rows[-1][0] if rows else after, witness.at_least(page["begin"]) if len(rows) < 100 else 0)
+        until = max(rows[-1][0] if rows else after, witness.at_least(oldest(page)) if len(rows) < 100 else 0)
         between = positions[bisect.bisect_right(positions, after):bisect.bisect_right(positions, until)]
         missing = [position for position in between if position not in shown]
         if missing:
@@ -122,6 +130,7 @@ def check_topics(calls, events, findings):
 def check(calls):
     findings = Findings()
     check_answers(calls, findings)
+    check_seen(calls, findings)
     events = events_of(calls, findings)
     changes = changes_of([call for call in calls if call["op"] in CHANGES], findings)
     last = {call["op"]: call["answer"] for call in calls if call["op"] in ("titles", "texts")}

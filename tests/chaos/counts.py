@@ -5,6 +5,8 @@ import bisect
 import math
 from collections import defaultdict
 
+from inbox import oldest
+
 COUNTERS = ("following", "followers", "posts", "liked_posts")
 STATS = ("likes", "comments")
 
@@ -55,9 +57,9 @@ def check_counts(calls, changes, events, witness, findings):
     asked = defaultdict(list)
     for call in calls:
         if call["outcome"] == "ok" and call["op"] == "stats":
-            asked["post", call["args"]["post"]].append((call["begin"], call["end"], call["answer"], call))
+            asked["post", call["args"]["post"]].append((oldest(call), call["end"], call["answer"], call))
         elif call["outcome"] == "ok" and call["op"] == "counter":
-            asked["user", call["args"]["of"]].append((call["begin"], call["end"], call["answer"], call))
+            asked["user", call["args"]["of"]].append((oldest(call), call["end"], call["answer"], call))
     for change in changes:
         if change.op in ("like", "unlike") and change.answer:
             asked["post", change.args["post"]].append((change.begin, change.end, change.answer, change))
@@ -66,7 +68,7 @@ def check_counts(calls, changes, events, witness, findings):
 
 
 def check_subject(name, steps, answers, witness, findings):
-    """In the order of their begins; each must be no older than those that had ended before it began."""
+    """In the order of their begins; each must be no older than exact ones that had ended before it began."""
     finished, least = [], 0  # (end, position) of those placed, by end
     for begin, end, answer, record in sorted(answers, key=lambda one: one[0]):
         while finished and finished[0][0] < begin:
@@ -76,7 +78,8 @@ def check_subject(name, steps, answers, witness, findings):
             findings.add("count", f"{name}: {answer} at no moment of the call, from {max(least, witness.at_least(begin))} to "
                                   f"{witness.at_most(end)}", record)
             continue
-        bisect.insort(finished, (end, found))
+        if not isinstance(record, dict) or "age_ms" not in record:
+            bisect.insort(finished, (end, found))
 
 
 def check_existence(calls, changes, events, witness, findings):
@@ -88,7 +91,7 @@ def check_existence(calls, changes, events, witness, findings):
         target = call["args"].get("post") or call["args"].get("comment")
         if target is None or call["outcome"] != "refused":
             continue
-        if call["code"] == "not_found" and made.get(target, math.inf) < call["begin"] and call["op"] != "mark":
+        if call["code"] == "not_found" and made.get(target, math.inf) < oldest(call) and call["op"] != "mark":
             findings.add("lost", f"{call['op']}: {target} was acknowledged and is not found", call)
         if call["code"] == "deleted":
             when = min(deleted.get(target, math.inf), deleted.get(of_post.get(target), math.inf))

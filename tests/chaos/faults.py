@@ -9,12 +9,12 @@ import time
 from concurrent.futures import wait
 from dataclasses import asdict, dataclass
 
-from services import run_program, wait_until
+from services import wait_until
 
-REST_S = [(1, 4), (1, 4), (8, 15)]  # in the last one servers begin to remember again
+REST_S = [(1, 4), (1, 4), (6, 10)]
 LAST_S = [(0.5, 6), (0.5, 6), (0.5, 2)]
-LONG_S = [(11, 16), (11, 16), (20, 60)]  # more than a lease
-MISSED_S = 2
+LONG_S = [(4, 8), (6, 16), (16, 40)]  # more than a lease
+HEAL_S = 90  # a healing that takes longer has failed
 
 
 def some(rng, ranges):
@@ -35,7 +35,8 @@ class Fault:
 @dataclass
 class Kind:
     weight: int
-    needs: str
+    needs: str  # what must be there, words of `possible`
+    touches: str  # what it changes: two faults that change the same thing do not come at once
     begin: object  # (cluster, target) -> function that heals
     is_long: bool = False
 
@@ -44,13 +45,27 @@ def pick(things, target):
     return things[target % len(things)]
 
 
-# ---- Servers -----------------------------------------------------------------------------------------
+# ---- Servers: the writer, a follower, or any -----------------------------------------------------------
 
 
-def kill_server(cluster, target):
-    server = pick(cluster.servers, target)
-    server.kill()
-    return server.start
+def any_server(cluster, target):
+    return pick(cluster.servers, target)
+
+
+def the_writer(cluster, _target):
+    return cluster.writer()
+
+
+def a_follower(cluster, target):
+    return cluster.follower(target)
+
+
+def kill(choose):
+    def begin(cluster, target):
+        server = choose(cluster, target)
+        server.kill()
+        return server.start
+    return begin
 
 
 def kill_and_forget(cluster, target):
@@ -61,35 +76,62 @@ def kill_and_forget(cluster, target):
     return server.start
 
 
-def pause_server(cluster, target):
-    server = pick(cluster.servers, target)
-    server.signal(signal.SIGSTOP)
-    return lambda: server.signal(signal.SIGCONT)
+def pause(choose):
+    def begin(cluster, target):
+        server = choose(cluster, target)
+        server.signal(signal.SIGSTOP)
+        return lambda: server.signal(signal.SIGCONT)
+    return begin
 
 
-def take_slot(cluster, target):
-    """One stands still for longer than its lease, and another that is started meanwhile may have its slot when it goes on."""
-    server, other = pick(cluster.servers, target), pick(cluster.servers, target + 1)
-    server.signal(signal.SIGSTOP)
-    other.kill()
-
-    def heal():
-        other.start()
-        server.signal(signal.SIGCONT)
-    return heal
+def stop(choose):
+    def begin(cluster, target):
+        server = choose(cluster, target)
+        if server.stop() is None:
+            raise RuntimeError(f"server {server.number} did not end in order")
+        return server.start
+    return begin
 
 
 def restart_all(cluster, _target):
     """One after the other, in order, as an upgrade does."""
     for server in cluster.servers:
-        server.stop()
+        if server.stop() is None:
+            raise RuntimeError(f"server {server.number} did not end in order")
         server.start()
     return lambda: None
 
 
-def init_again(cluster, _target):
-    run_program("cluster", "init", "--mysql", cluster.url)
+def restart_in_a_row(cluster, target):
+    """One again and again, killed or stopped in order, as a supervisor that knows no better does."""
+    server = pick(cluster.servers, target)
+    chosen = random.Random(target)
+    for _ in range(6):
+        if chosen.random() < 0.5:
+            server.kill()
+        elif server.stop() is None:
+            raise RuntimeError(f"server {server.number} did not end in order")
+        server.start()
+        time.sleep(chosen.uniform(0, 0.6))
     return lambda: None
+
+
+def kill_all(cluster, _target):
+    for server in cluster.servers:
+        server.kill()
+    return lambda: [server.start() for server in cluster.servers]
+
+
+def fill_server(cluster, target):
+    """A server without room: it stops following or writing, says so, and goes on when it is started again with room."""
+    server = pick(cluster.servers, target)
+    server.disk.fill()
+
+    def heal():
+        server.disk.empty()
+        server.stop()
+        server.start()
+    return heal
 
 
 def wrong_clock(seconds):
@@ -101,7 +143,6 @@ def wrong_clock(seconds):
 
 
 def wandering_clock(cluster, target):
-    """Less than a second off, so that it goes on working."""
     server = pick(cluster.servers, target)
     server.set_clock(random.Random(target).uniform(-0.9, 0.9))
     return lambda: server.set_clock(0)
@@ -115,84 +156,102 @@ def kill_database(cluster, _target):
     return lambda: cluster.database.do("start")
 
 
+def restart_database(cluster, _target):
+    cluster.database.do("stop")
+    return lambda: cluster.database.do("start")
+
+
 def pause_database(cluster, _target):
     cluster.database.do("pause")
     return lambda: cluster.database.do("resume")
 
 
-def fill_disk(cluster, _target):
-    cluster.database.fill()
+def fill_database(cluster, _target):
+    cluster.database.disk.fill()
 
     def heal():
-        cluster.database.empty()
+        cluster.database.disk.empty()
         cluster.database.do("start")
     return heal
+
+
+OURS = "user = 'tidings'"
 
 
 def few_connections(cluster, _target):
     database = cluster.database
     database.run("SET GLOBAL max_connections = 10")
-    kill_connections(database)
+    database.use_up(10)
+    database.kill_connections(OURS)
 
     def many():
         return database.run("SET GLOBAL max_connections = 300; SELECT @@max_connections") == ["300"]
-    return lambda: wait_until(many, "there are connections again")
 
-
-def kill_connections(database, which="user = 'tidings'"):
-    rows = database.run(f"SELECT id FROM information_schema.processlist WHERE {which}")
-    database.run(";".join(f"KILL {row}" for row in rows))
+    def heal():
+        database.let_go()
+        wait_until(many, "there are connections again")
+    return heal
 
 
 def lose_connections(cluster, _target):
-    kill_connections(cluster.database)
+    cluster.database.kill_connections(OURS)
     return lambda: None
 
 
-def hold_locks(statement):
-    """A foreign transaction that has locks for a while, and takes them in an order that is not ours."""
-    def begin(cluster, target):
-        locks = statement.format(n=1 + target % 6)
-        client = cluster.database.client(f"SET innodb_lock_wait_timeout = 60; BEGIN; {locks}; DO SLEEP(60)", "chaos")
+def read_only_database(cluster, _target):
+    database = cluster.database
+    database.run("SET GLOBAL read_only = 1")
+    return lambda: wait_until(lambda: database.run("SET GLOBAL read_only = 0; SELECT @@read_only") == ["0"], "it can be written to")
+
+
+def hold_locks(cluster, _target):
+    """A foreign transaction that has the writer's row for a while."""
+    statement = "SET innodb_lock_wait_timeout = 60; BEGIN; SELECT * FROM tidings_writer FOR UPDATE; DO SLEEP(60)"
+    client = cluster.database.client(statement, "chaos")
+
+    def heal():
+        client.kill()
+        client.wait()
+        cluster.database.kill_connections("user = 'root' AND db IS NOT NULL AND id <> CONNECTION_ID()")
+    return heal
+
+
+def fail_over(lag, cut, leaves_old):
+    """Another database becomes the primary, perhaps without the last commits; the old one is gone, or stays, read-only."""
+    def begin(cluster, _target):
+        old, new = cluster.database, cluster.spare
+        if new is None:
+            return lambda: None  # there was a failover before
+        if lag:
+            new.run("STOP SLAVE IO_THREAD")
+            time.sleep(lag)
+        old.run("SET GLOBAL read_only = 1")
+        if not lag:
+            gtid = old.run("SELECT @@gtid_current_pos")[0]
+            new.run(f"SELECT MASTER_GTID_WAIT('{gtid}', 8)")
+        if not leaves_old:
+            old.do("kill")
 
         def heal():
-            client.kill()
-            client.wait()
-            kill_connections(cluster.database, "user = 'root' AND db IS NOT NULL AND id <> CONNECTION_ID()")
+            new.run("STOP SLAVE; RESET SLAVE ALL; SET GLOBAL read_only = 0")
+            cluster.database, cluster.spare = new, None
+            cluster.retired = old
+            cluster.lead_to(new)
+            for link in list(cluster.links.ports) if cut else ():
+                if link.startswith("mysql-"):
+                    cluster.links.set(link, "cut")
+                    cluster.links.set(link, "pass")
         return heal
     return begin
 
 
-# ---- Redis and Kafka -------------------------------------------------------------------------------------
+def go_back_in_time(cluster, _target):
+    """The database is restored from a backup that is as old as the fault is long."""
+    cluster.database.save()
+    return cluster.database.go_back
 
 
-def on_redis(word, back):
-    def begin(cluster, target):
-        number = target % len(cluster.redis.cluster.nodes)
-        cluster.redis.do(word, number)
-        return lambda: cluster.redis.do(back, number)
-    return begin
-
-
-def flush_redis(cluster, _target):
-    cluster.redis.flush()
-    return lambda: None
-
-
-def promote_late_replica(cluster, target):
-    """One that has not heard of the last seconds becomes the master."""
-    pairs = cluster.redis.pairs()
-    if not pairs:
-        return lambda: None
-    master, replica = pick(pairs, target)
-    replica.pause()
-    master.try_cli("CLIENT", "KILL", "TYPE", "replica")
-    time.sleep(MISSED_S)
-    master.pause()
-    replica.resume()
-    replica.try_cli("CLUSTER", "FAILOVER", "TAKEOVER")
-    master.kill()
-    return lambda: cluster.redis.do("start", master.number)
+# ---- Kafka -------------------------------------------------------------------------------------------------
 
 
 def on_kafka(word, back):
@@ -202,10 +261,20 @@ def on_kafka(word, back):
     return begin
 
 
-def take_lease(cluster, _target):
-    """Whoever tells Kafka loses the lease without knowing: two tell for a moment."""
-    cluster.database.run("UPDATE relay SET held_until = '1970-01-01'", "chaos")
-    return lambda: None
+# ---- A standby ---------------------------------------------------------------------------------------------
+
+
+def promote_in_order(cluster, _target):
+    """The standby takes over while the first server runs, which then follows it."""
+    first = cluster.servers[cluster.leader]
+    wait_until(lambda: cluster.are_followed(), "the standby follows")
+    done = cluster.promote()
+    if done.returncode:
+        raise RuntimeError(f"promote ended with {done.returncode}: {done.stderr}")
+    if first.stop() is None:
+        raise RuntimeError(f"server {first.number} did not end in order")
+    cluster.lead(1 - cluster.leader)
+    return first.start
 
 
 # ---- Links -----------------------------------------------------------------------------------------------
@@ -219,67 +288,97 @@ def bad_link(prefix, how):
     return begin
 
 
-LOCKS = {
-    "locks of users": "SELECT * FROM user WHERE user_id >= {n} ORDER BY user_id DESC FOR UPDATE",
-    "locks of authors": "SELECT * FROM author WHERE author_id = {n} FOR UPDATE",
-    "the lock of positions": "SELECT * FROM news_position FOR UPDATE",
-    "locks in another order": "SELECT * FROM author FOR UPDATE; SELECT * FROM user ORDER BY user_id DESC FOR UPDATE; "
-                              "SELECT * FROM content_stats FOR UPDATE",
-}
+def all_links(prefix, how):
+    def begin(cluster, _target):
+        links = [name for name in cluster.links.ports if name.startswith(prefix)]
+        for link in links:
+            cluster.links.set(link, how)
+        return lambda: [cluster.links.set(link, "pass") for link in links]
+    return begin
+
+
+def part_writer(prefixes, how):
+    """The writer cannot be reached, or does not reach the database, or both."""
+    def begin(cluster, _target):
+        number = cluster.writer().number
+        links = [f"{prefix}-{number}" for prefix in prefixes]
+        for link in links:
+            cluster.links.set(link, how)
+        return lambda: [cluster.links.set(link, "pass") for link in links]
+    return begin
+
 
 KINDS = {
-    "kill a server": Kind(6, "", kill_server),
-    "kill a server, its data to be made of its log": Kind(3, "local", kill_and_forget),
-    "pause a server": Kind(4, "database", pause_server),
-    "pause a server beyond its lease": Kind(2, "database", pause_server, True),
-    "another takes the slot of a paused server": Kind(1, "database", take_slot, True),
-    "restart all servers": Kind(1, "database", restart_all),
-    "init again": Kind(1, "database", init_again),
-    "a clock two seconds off": Kind(2, "database", wrong_clock(2)),
-    "a clock an hour off": Kind(1, "database", wrong_clock(3600)),
-    "a clock that wanders": Kind(2, "database", wandering_clock),
-    "kill the database": Kind(3, "database", kill_database),
-    "pause the database": Kind(2, "database", pause_database),
-    "pause the database for long": Kind(1, "database", pause_database, True),
-    "database link: hold for long": Kind(1, "database", bad_link("mysql-", "hold"), True),
-    "database link: commits for long": Kind(1, "database", bad_link("mysql-", "commits"), True),
-    "database link: lost": Kind(3, "database", bad_link("mysql-", "lost")),
-    "no room for the database": Kind(2, "disk", fill_disk),
-    "few connections": Kind(1, "database", few_connections),
-    "lose all connections": Kind(2, "database", lose_connections),
-    **{name: Kind(1, "database", hold_locks(statement)) for name, statement in LOCKS.items()},
-    **{f"database link: {how}": Kind(2, "database", bad_link("mysql-", how))
-       for how in ("delay", "slow", "hold", "old", "deaf", "commits", "cut", "snap")},
-    **{f"client link: {how}": Kind(1, "", bad_link("client-", how)) for how in ("delay", "hold", "deaf", "cut", "snap")},
-    "kill a Redis": Kind(3, "redis", on_redis("kill", "start")),
-    "pause a Redis": Kind(2, "redis", on_redis("pause", "resume")),
-    "a late replica becomes a Redis master": Kind(2, "redis", promote_late_replica),
-    "empty Redis": Kind(3, "redis", flush_redis),
-    **{f"Redis link: {how}": Kind(1, "redis", bad_link("redis-", how)) for how in ("delay", "slow", "hold", "deaf", "cut", "snap")},
-    "kill Kafka": Kind(1, "kafka", on_kafka("kill", "start")),
-    "pause Kafka": Kind(1, "kafka", on_kafka("pause", "resume")),
-    "Kafka link: cut": Kind(1, "kafka", bad_link("kafka", "cut")),
-    "Kafka link: hold": Kind(1, "kafka", bad_link("kafka", "hold")),
-    "two relays": Kind(2, "kafka", take_lease),
+    # One server alone
+    "kill the server": Kind(6, "local", "servers", kill(any_server)),
+    "kill the server, its data to be made of its log": Kind(3, "local", "servers", kill_and_forget),
+    # A writer and others
+    "kill the writer": Kind(3, "followers", "servers", kill(the_writer)),
+    "kill the writer for long": Kind(1, "followers", "servers", kill(the_writer), True),
+    "kill a follower": Kind(2, "followers", "servers", kill(a_follower)),
+    "kill a follower for long": Kind(1, "followers", "servers", kill(a_follower), True),
+    "kill all servers": Kind(1, "followers", "servers", kill_all),
+    "stop the writer": Kind(2, "followers", "servers", stop(the_writer)),
+    "stop a follower": Kind(1, "followers", "servers", stop(a_follower)),
+    "pause the writer": Kind(2, "followers", "servers", pause(the_writer)),
+    "pause the writer for long": Kind(3, "followers", "servers", pause(the_writer), True),
+    "pause a follower": Kind(1, "followers", "servers", pause(a_follower)),
+    "pause a follower for long": Kind(1, "followers", "servers", pause(a_follower), True),
+    "restart in a row": Kind(1, "followers", "servers", restart_in_a_row),
+    "restart all servers": Kind(1, "followers", "servers", restart_all),
+    "promote in order": Kind(4, "standby", "servers", promote_in_order),
+    "no room for a server": Kind(2, "disks", "servers", fill_server),
+    # On a log in a database
+    "part the writer from the database": Kind(2, "database", "links", part_writer(["mysql"], "hold"), True),
+    "part the writer from its peers": Kind(2, "database", "links", part_writer(["peer"], "hold"), True),
+    "part the writer from all": Kind(2, "database", "links", part_writer(["mysql", "peer"], "hold"), True),
+    "cut the writer off from the database": Kind(1, "database", "links", part_writer(["mysql"], "cut"), True),
+    "cut the writer off from all": Kind(1, "database", "links", part_writer(["mysql", "peer"], "cut"), True),
+    "a clock two seconds off": Kind(2, "clock", "clocks", wrong_clock(2)),
+    "a clock an hour off": Kind(1, "clock", "clocks", wrong_clock(3600)),
+    "a clock that wanders": Kind(2, "clock", "clocks", wandering_clock),
+    "kill the database": Kind(2, "database", "database", kill_database),
+    "restart the database": Kind(1, "database", "database", restart_database),
+    "pause the database": Kind(2, "database", "database", pause_database),
+    "pause the database for long": Kind(1, "database", "database", pause_database, True),
+    "no room for the database": Kind(2, "disk", "database", fill_database),
+    "no connections": Kind(1, "database", "database", few_connections),
+    "lose all connections": Kind(2, "database", "database", lose_connections),
+    "the database is read-only": Kind(2, "database", "database", read_only_database),
+    "the writer's row is locked": Kind(1, "database", "database", hold_locks),
+    "the database is far away": Kind(2, "database", "links", all_links("mysql-", "far"), True),
+    "commits lost everywhere": Kind(3, "database", "links", all_links("mysql-", "lost")),
+    **{f"database link: {how}": Kind(1, "database", "links", bad_link("mysql-", how))
+       for how in ("delay", "slow", "hold", "old", "deaf", "commits", "cut", "snap", "lost")},
+    **{f"peer link: {how}": Kind(1, "peers", "links", bad_link("peer-", how))
+       for how in ("delay", "slow", "hold", "old", "deaf", "cut", "snap")},
+    **{f"client link: {how}": Kind(1, "", "clients", bad_link("client-", how)) for how in ("delay", "hold", "deaf", "cut", "snap")},
+    # Whoever has what the database lost must be there, so these do not come together with what stops a server: "lost".
+    "fail over": Kind(2, "spare", "lost", fail_over(0, True, False)),
+    "fail over, the former primary read-only": Kind(2, "spare", "lost", fail_over(0, False, True)),
+    "fail over, the last commits lost": Kind(3, "spare", "lost", fail_over(1.5, True, False)),
+    "fail over, the last commits lost, the former primary read-only": Kind(2, "spare", "lost", fail_over(1.5, False, True)),
+    "the database goes back in time": Kind(2, "disk", "lost", go_back_in_time),
+    "kill Kafka": Kind(1, "kafka", "kafka", on_kafka("kill", "start")),
+    "pause Kafka": Kind(1, "kafka", "kafka", on_kafka("pause", "resume")),
+    "Kafka link: cut": Kind(1, "kafka", "kafka", bad_link("kafka", "cut")),
+    "Kafka link: hold": Kind(1, "kafka", "kafka", bad_link("kafka", "hold")),
 }
-# Both change the same thing: the first to heal would undo the other.
-SAME = [{"kill the database", "pause the database", "pause the database for long", "no room for the database"},
-        {"kill a server", "kill a server, its data to be made of its log", "pause a server", "pause a server beyond its lease",
-         "restart all servers", "another takes the slot of a paused server"},
-        {"kill a Redis", "pause a Redis", "a late replica becomes a Redis master"}, {"kill Kafka", "pause Kafka"}]
 
 
 def possible(cluster):
-    database = cluster.database
-    has = {"": True, "local": not database, "database": database, "disk": database and database.has_disk, "redis": cluster.redis,
+    database, has_peers = cluster.database, any(link.startswith("peer-") for link in cluster.links.ports)
+    has = {"": True, "local": not has_peers, "followers": has_peers, "peers": has_peers, "standby": has_peers and not database,
+           "database": database, "clock": not has_peers or database, "disk": database and database.has_disk,
+           "disks": database and all(server.disk and server.disk.is_own for server in cluster.servers), "spare": cluster.spare,
            "kafka": cluster.kafka}
     return [name for name, kind in KINDS.items() if has[kind.needs]]
 
 
 def exclude(first, second):
-    if first.split(":")[0] == second.split(":")[0] and ":" in first:
-        return True
-    return first == second or any(first in group and second in group for group in SAME) or "clock" in first and "clock" in second
+    """Both change the same thing: the first to heal would undo the other. And nobody who has what is lost may be away."""
+    touched = {KINDS[first].touches, KINDS[second].touches}
+    return len(touched) == 1 or ("lost" in touched and touched & {"servers", "database", "links"})
 
 
 def draw(rng, names, seconds, rest=1):
@@ -311,7 +410,7 @@ class Storm:
             if stopping.wait(max(0, began + fault.at - time.monotonic())):
                 break
             under_way.append(self.threads.submit(self.carry_out, fault, stopping))
-        wait(under_way)
+        self.failed += ["a fault is not healed in time"] * len(wait(under_way, HEAL_S).not_done)
 
     def carry_out(self, fault, stopping):
         try:

@@ -4,10 +4,11 @@ A *session* is one device of a user: a thread that calls one server after the ot
 `Tidings-Seen` of its last answer along, or not. Two devices share a user. What a call did not get an answer to is repeated with its
 Idempotency-Key, or left open. Nothing is judged here: checker.py does, by the file alone.
 
-    {"id": 7, "session": "3.0", "user": 3, "op": "follow", "args": {"author": 5}, "server": 1, "key": "3.0-4", "exact": true,
-     "seen": 17, "begin": 1.25, "end": 1.27, "outcome": "ok", "answer": {"changed": true}, "seen_now": 19}
+    {"id": 7, "session": "3.0", "user": 3, "op": "follow", "args": {"author": 5}, "server": 1, "key": "3.0-4", "asked": "exact",
+     "seen": 17, "begin": 1.25, "end": 1.27, "outcome": "ok", "answer": {"changed": true}, "seen_now": 19, "age_ms": 12}
 
-`outcome` is ok, refused (with `code`: it has surely not happened) or unknown. What an operation sends, and which part of its answer
+`outcome` is ok, refused (with `code`: it has surely not happened) or unknown; `age_ms` is there if the answer says that it may be so
+old. What an operation sends, and which part of its answer
 is kept, is a row of OPERATIONS.
 """
 import http.client
@@ -28,10 +29,11 @@ SECRET = "a secret of the tests under faults, long enough"
 PATIENCE_S = 6
 PAGE = 100
 KNOWN, HOT = 80, 3  # posts that sessions talk about: the latest; and those that many talk about
-QUIET_PART, QUIET_S = 0.03, 1
 READERS_PAUSE_S = 0.2  # after a call that failed
 TRIES = 40
-LAST_TRIES = 400  # at the end, when all is well but perhaps slow
+LAST_S = 150  # for the last look, when all is well but perhaps slow
+LONG_PART, LONG_TEXT = 0.1, 40_000  # of posts, and of their texts: so that logs grow and are trimmed
+FRESHNESS = (None, "exact", "bounded")
 
 
 # ---- The file ------------------------------------------------------------------------------------
@@ -45,7 +47,6 @@ class History:
         self.ids = itertools.count(1)
         self.began = time.monotonic()
         self.counts = {}
-        self.recalled = 0
 
     def now(self):
         return round(time.monotonic() - self.began, 6)
@@ -76,7 +77,6 @@ class World:
         self.users = users
         self.posts = deque(maxlen=KNOWN)  # (id, author)
         self.comments = deque(maxlen=KNOWN)  # (id, user)
-        self.quiet = {}  # users who only look at their badges, until when: nobody remembers what changes all the time
 
     def others(self, user):
         return [other for other in self.users if other != user]
@@ -107,7 +107,7 @@ def choose_unfollow(session):
 
 
 def choose_title(session):
-    return {"title": f"{session.name} {session.next_number()}"}
+    return {"title": f"{session.name} {session.next_number()}", "length": LONG_TEXT if session.rng.random() < LONG_PART else 1}
 
 
 def choose_post(session):
@@ -203,7 +203,7 @@ COUNTERS = ("following", "followers", "posts", "liked_posts")
 
 OPERATIONS = [
     Operation("publish", 10, "POST", "/v1/posts", choose_title,
-              lambda a: {"kind": "note", "title": a["title"], "body": "b"}, keep("id"),
+              lambda a: {"kind": "note", "title": a["title"], "body": "b" * a["length"]}, keep("id"),
               lambda s, _, a, answer: s.world.posts.append((answer["id"], s.user))),
     Operation("delete", 3, "DELETE", "/v1/posts/{post}", choose_own_post),
     Operation("follow", 6, "POST", "/v1/relation/follow", choose_author, lambda a: {"user_id": a["author"]}, keep("changed")),
@@ -330,15 +330,12 @@ class Session(threading.Thread):
             self.caller.close()
 
     def step(self):
-        if self.rng.random() < QUIET_PART:
-            self.world.quiet[self.user] = time.monotonic() + QUIET_S
-        is_quiet = time.monotonic() < self.world.quiet.get(self.user, 0)
-        operation = BY_NAME["badge"] if is_quiet else self.rng.choices(OPERATIONS, self.weights)[0]
+        operation = self.rng.choices(OPERATIONS, self.weights)[0]
         arguments = operation.make(self)
         if arguments is None:
             return
         if operation.is_read:
-            self.call(operation, arguments, exact=self.rng.random() < 0.4)
+            self.call(operation, arguments, asked=self.rng.choice(FRESHNESS))
         else:
             self.change(operation, arguments)
 
@@ -358,13 +355,13 @@ class Session(threading.Thread):
         """Marks may be repeated without one; then they are not answered out of what was kept of the first time."""
         return operation.method == "POST" and (operation.name not in REPEATABLE or self.rng.random() < 0.5)
 
-    def call(self, operation, arguments, key=None, exact=False, server=None):
+    def call(self, operation, arguments, key=None, asked=None, server=None):
         server = self.rng.randrange(len(self.caller.ports)) if server is None else server
         record = {"id": self.history.next_id(), "session": self.name, "user": self.user, "op": operation.name, "args": arguments,
-                  "server": server, "key": key, "exact": exact, "seen": None}
+                  "server": server, "key": key, "asked": asked, "seen": None}
         headers = {"Idempotency-Key": key} if key else {}
-        if exact:
-            headers["Tidings-Freshness"] = "exact"
+        if asked:
+            headers["Tidings-Freshness"] = asked
         if self.seen and self.rng.random() < 0.7:
             record["seen"] = headers["Tidings-Seen"] = self.seen
         self.ask(operation, arguments, record, headers)
@@ -391,6 +388,8 @@ class Session(threading.Thread):
         record["outcome"], record["code"] = outcome_of(status, answer)
         if fields["Tidings-Seen"]:
             record["seen_now"] = self.seen = fields["Tidings-Seen"]
+        if fields["Tidings-Age"]:
+            record["age_ms"] = int(fields["Tidings-Age"])
         if record["outcome"] == "ok":
             record["answer"] = operation.keep(answer) if operation.keep else {}
 
@@ -405,29 +404,32 @@ FINAL = {"not_found", "deleted", "invalid", "forbidden", "key_reused"}
 
 class Reader(Session):
     """Reads everything when nobody changes anything any more; each read is a line of the history, too. A list is one line, whatever the
-    number of its pages."""
+    number of its pages. It gives up in time, whatever servers do."""
 
     def __init__(self, history, world, ports, rng):
         super().__init__(history, world, ports, 0, "last", rng, 1)
+        self.gives_up = time.monotonic() + LAST_S
+
+    def again(self, what):
+        """A little later."""
+        if time.monotonic() > self.gives_up:
+            raise RuntimeError(f"{what} is not answered at the end")
+        time.sleep(READERS_PAUSE_S)
 
     def must(self, operation, arguments, user):
         self.user = user
-        for _ in range(LAST_TRIES):
-            if self.call(operation, arguments, exact=True)[0] == "ok":
-                return
-            time.sleep(READERS_PAUSE_S)
-        raise RuntimeError(f"{operation.name} of {user} is not answered at the end")
+        while self.call(operation, arguments, asked="exact")[0] != "ok":
+            self.again(f"{operation.name} of {user}")
 
     def get(self, user, path):
-        for _ in range(LAST_TRIES):
+        while True:
             try:
                 status, answer, _ = self.caller.send(self.rng.randrange(len(self.caller.ports)), user, "GET", path)
                 if status in (200, 404, 410):
                     return status, answer
             except (NotSent, Lost):
                 pass
-            time.sleep(READERS_PAUSE_S)
-        raise RuntimeError(f"GET {path} is not answered at the end")
+            self.again(f"GET {path}")
 
     def whole(self, user, path):
         rows, cursor = [], ""
@@ -439,7 +441,7 @@ class Reader(Session):
 
     def note(self, op, user, arguments, begin, answer):
         self.history.add({"id": self.history.next_id(), "session": self.name, "user": user, "op": op, "args": arguments, "server": 0,
-                          "key": None, "exact": True, "seen": None, "begin": begin, "end": self.history.now(), "outcome": "ok",
+                          "key": None, "asked": "exact", "seen": None, "begin": begin, "end": self.history.now(), "outcome": "ok",
                           "code": None, "answer": answer})
 
     def read_all(self):
@@ -451,7 +453,7 @@ class Reader(Session):
         commented = {event[6] for event in events if event[1] == "CommentCreated"}
         self.note("texts", 0, {}, begin, {str(row["id"]): row["body"] for post in sorted(commented) for row in self.comments_of(post)})
         for post in posts:
-            self.call(BY_NAME["stats"], {"post": post}, exact=True)
+            self.call(BY_NAME["stats"], {"post": post}, asked="exact")
         for user in self.world.users:
             for name in ("badge", "unread", "list"):
                 self.must(BY_NAME[name], {}, user)
@@ -469,6 +471,8 @@ class Reader(Session):
             self.must(BY_NAME["events"], {"after": before}, 900)
             more = self.after != before
             events += self.latest["events"]
+            if time.monotonic() > self.gives_up:
+                raise RuntimeError("there is no end of events")
         return events
 
     def ask(self, operation, arguments, record, headers):

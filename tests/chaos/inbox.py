@@ -2,8 +2,9 @@
 
 The views of a user are a list: each event that delivers, deletes or purges something of the user's makes the next one. What is read
 is no event here (it may be kept or not), so marks are placed by a search. An exact answer shows the latest view at some moment between
-its begin and its end, and no older one than an exact answer before it. A bounded badge may show an older view, but none without the
-user's own changes, and none older than what `Tidings-Seen` names. What is marked counts in every answer.
+its begin and its end, and no older one than an exact answer before it. An answer that says how old it may be (`Tidings-Age`) shows
+everything as it was at one moment between that long before its begin and its end, which is no earlier than that of the answer whose
+`Tidings-Seen` it was asked with.
 """
 import bisect
 import dataclasses
@@ -16,6 +17,8 @@ from search import Undecided, search
 MARKS = {"mark", "mark_all", "mark_author", "unmark", "open"}
 LOOKS = {"badge", "unread", "list"}
 PAGE = 100
+SLACK_MS = 2  # times are told in whole milliseconds
+MOMENT_S = 1e-7  # between two calls of which one is to stand behind the other
 
 
 @dataclass
@@ -37,7 +40,6 @@ class Views:
     views: list = field(default_factory=lambda: [View(0)])
     bits: dict = field(default_factory=dict)  # post -> its bit
     by_author: dict = field(default_factory=lambda: defaultdict(int))
-    own: list = field(default_factory=list)  # positions and ends of the user's own events
 
     def __post_init__(self):
         self.positions = [0]
@@ -92,7 +94,6 @@ def follow(views, fans, event):
     else:
         fans[event.target].discard(event.actor)
         views.put(event.position, following=now - {event.target})
-    views.own.append((event.end, event.position))
 
 
 def purge(views, event, findings):
@@ -102,7 +103,6 @@ def purge(views, event, findings):
         findings.add("purge", f"{event} of an inbox with {gone.bit_count()} items of that author")
     position = event.position - 1 if event.is_with_unfollow else event.position
     views.put(position, delivered=last.delivered & ~gone)
-    views.own.append((event.end, position))
 
 
 # ---- The search --------------------------------------------------------------------------------------
@@ -111,9 +111,7 @@ def purge(views, event, findings):
 @dataclass(frozen=True)
 class State:
     view: int = 0  # no exact answer shows an older one
-    marked_at: int = 0  # no answer at all does
     read: int = 0
-    floors: tuple = ()  # by session: what its last Tidings-Seen is of
     looked: tuple = ()  # (call, view): of what somebody marks as read up to it
 
 
@@ -127,27 +125,32 @@ class Look:
     end: float
     args: dict
     answer: dict
-    is_bounded: bool
-    sent_seen: bool
-    got_seen: bool
+    is_old: bool  # it may be
     record: object
     has_key: bool = False
+    after: int = None  # the call whose token it has sent, by its number among these
+
+
+def oldest(call):
+    """As of when its answer must be: it has everything that was acknowledged before."""
+    return call["begin"] - (call["age_ms"] + SLACK_MS) / 1000 if "age_ms" in call else call["begin"]
+
+
+def place(token):
+    """Era and position."""
+    return tuple(map(int, token.split(".")))
 
 
 def look_of_call(call):
-    return Look(call["op"], call["id"], call["session"], call["begin"], call["end"], call["args"], call["answer"],
-                call["op"] == "badge" and not call["exact"], call["seen"] is not None, "seen_now" in call, call)
+    return Look(call["op"], call["id"], call["session"], oldest(call), call["end"], call["args"], call["answer"], "age_ms" in call, call)
 
 
 def looks_of_change(change):
     """The change; and what was read afterwards, if its answer was not kept with a key."""
-    got_seen = any("seen_now" in attempt for attempt in change.attempts)
     has_key = change.attempts[0]["key"] is not None
-    yield Look(change.op, change.id, change.session, change.begin, change.end, change.args, change.answer, False, False, got_seen, change,
-               has_key)
+    yield Look(change.op, change.id, change.session, change.begin, change.end, change.args, change.answer, False, change, has_key)
     if change.answer and not has_key:
-        yield Look("after", -change.id, change.session, change.begin, change.end, {"mark": change.id}, change.answer, False, False,
-                   got_seen, change)
+        yield Look("after", -change.id, change.session, change.begin, change.end, {"mark": change.id}, change.answer, False, change)
 
 
 def replace(pairs, name, value):
@@ -163,22 +166,17 @@ class Inbox:
         for look in looks:
             if "from" in look.args:
                 self.used[look.args["from"]] = max(self.used.get(look.args["from"], 0), look.end)
-        own = sorted(views.own)
-        self.own_times, self.own_most = [], []
-        for end, position in own:
-            self.own_times.append(end)
-            self.own_most.append(max(position, self.own_most[-1] if self.own_most else 0))
         self.ranges = {look.id: self.range_of(look) for look in looks}
         self.masks = {look.id: views.mask(look.args["posts"]) for look in looks if look.op in ("mark", "unmark")}
         self.doable = {}  # of marks that were never answered, by look
 
     def range_of(self, look):
-        first = 0 if look.is_bounded else self.views.at(self.witness.at_least(look.begin))
+        first = self.views.at(self.witness.at_least(look.begin))
         last = len(self.views.views) - 1 if look.end == math.inf else self.views.at(self.witness.at_most(look.end))
-        if look.is_bounded:
-            i = bisect.bisect_left(self.own_times, look.begin)
-            first = self.views.at(self.own_most[i - 1]) if i else 0
         return first, last
+
+    def is_aside(self, look):
+        return look.is_old and look.id not in self.used
 
     def unread(self, view, read):
         return self.views.views[view].shown & ~read
@@ -220,10 +218,7 @@ class Inbox:
 
     def look(self, state, look):
         first, last = self.ranges[look.id]
-        first = max(first, state.marked_at) if look.is_bounded else max(first, state.view)
-        if look.is_bounded and look.sent_seen:
-            first = max(first, dict(state.floors).get(look.session, 0))
-        for view in range(first, last + 1):
+        for view in range(max(first, state.view), last + 1):
             if self.fits(look, view, state.read):
                 yield self.looked(state, look, view)
                 if look.id not in self.used:
@@ -241,20 +236,16 @@ class Inbox:
                 return
 
     def looked(self, state, look, view):
-        floors = replace(state.floors, look.session, view) if look.got_seen else state.floors
         looked = state.looked
         if look.id in self.used:
             needed = [(call, shown) for call, shown in looked if self.used.get(call, math.inf) >= look.begin]
             looked = replace(needed, look.id, view)
-        return State(state.view if look.is_bounded else view, state.marked_at, state.read, floors, looked)
+        return State(state.view if look.is_old else view, state.read, looked)
 
     def mark(self, state, look):
         first, last = self.ranges[look.id]
-        if look.answer is None:
-            return self.open_marks(state, look, max(first, state.view), last)
-        if look.has_key:
-            return self.kept_marks(state, look, first, last)
-        return self.answered_marks(state, look, first, last)
+        first = max(first, state.view)
+        return self.open_marks(state, look, first, last) if look.answer is None else self.answered_marks(state, look, first, last)
 
     def open_marks(self, state, look, first, last):
         """Never answered: in the first view in which it can have been done. Later ones differ in nothing that counts."""
@@ -274,35 +265,24 @@ class Inbox:
             self.doable[look.id] = [i for i, view in enumerate(self.views.views) if mask is not None and not mask & ~view.delivered]
         return self.doable[look.id]
 
-    def marks_in(self, state, look, first, last):
-        """The views in which as many are marked as it says, and what is read then."""
+    def answered_marks(self, state, look, first, last):
+        """In the oldest view in which as many are marked as it says. With a key what is left is of the same moment; without one it is
+        read afterwards, by a call of its own."""
         for view in range(first, last + 1):
             read = self.read_after(state, look, view)
-            if read is None:
+            if read is None or (look.has_key and self.unread(view, read).bit_count() != look.answer["total"]):
                 continue
             changed = self.unread(view, read) ^ self.unread(view, state.read)
             if look.op == "open" or changed.bit_count() == look.answer["marked"]:
-                yield view, read
-
-    def kept_marks(self, state, look, first, last):
-        """The answer is kept in the transaction, so it is made a moment before: others may have seen more by then."""
-        for view, read in self.marks_in(state, look, first, last):
-            if self.unread(view, read).bit_count() == look.answer["total"]:
-                yield self.marked(state, look, view, read)
+                made = self.marked(state, look, view, read)
+                yield made if look.has_key else dataclasses.replace(made, looked=replace(made.looked, look.id, view))
                 return
 
-    def answered_marks(self, state, look, first, last):
-        """How many are marked is found out a moment before the commit, too; the total is read afterwards, by a call of its own."""
-        for view, read in self.marks_in(state, look, first, last):
-            made = self.marked(state, look, view, read)
-            yield dataclasses.replace(made, looked=replace(made.looked, look.id, view))
-            return
-
-    def marked(self, state, look, view, read):
-        floors = replace(state.floors, look.session, view) if look.got_seen else state.floors
+    @staticmethod
+    def marked(state, look, view, read):
         if look.answer is None:  # when it happened is not known, so it forbids no older view
-            return State(state.view, state.marked_at, read, floors, state.looked)
-        return State(max(view, state.view), max(view, state.marked_at), read, floors, state.looked)
+            return State(state.view, read, state.looked)
+        return State(max(view, state.view), read, state.looked)
 
     def read_after(self, state, look, view):
         """What is read after it in this view; None: it cannot have been done."""
@@ -335,10 +315,35 @@ def check_inboxes(users, calls, changes, events, witness, findings):
     for change in changes:
         if change.op in MARKS and not change.refused:
             looks[change.user] += looks_of_change(change)
+    sources = sources_of(calls, changes)
     for user in users:
+        heed_tokens(looks[user], sources)
         check_inbox(user, views[user], looks[user], witness, findings)
     for call in wholes:
         check_whole(views[call["user"]], call, findings)
+
+
+def heed_tokens(looks, sources):
+    """A read that had a mark's token in its question has the mark."""
+    numbers = {look.id: number for number, look in enumerate(looks)}
+    for look in looks:
+        source = sources.get(look.id)
+        if look.is_old and source in numbers:
+            look.after = numbers[source]
+            look.begin = max(look.begin, looks[look.after].begin + MOMENT_S)
+
+
+def sources_of(calls, changes):
+    """By read: the change whose answer had the token that the read was asked with."""
+    attempts = {attempt["id"]: change.id for change in changes if change.answer for attempt in change.attempts}
+    told, made = {}, {}
+    for call in sorted(calls, key=lambda one: one["begin"]):
+        token = (call["session"], call["seen"])
+        if call["seen"] is not None and token in told:
+            made[call["id"]] = attempts.get(told[token])
+        if "seen_now" in call:
+            told.setdefault((call["session"], call["seen_now"]), call["id"])
+    return made
 
 
 def check_inbox(user, views, looks, witness, findings):
@@ -346,12 +351,12 @@ def check_inbox(user, views, looks, witness, findings):
         check_adds_up(look, findings)
     inbox = Inbox(views, looks, witness)
     try:
-        wrong, _ = search(looks, State(), inbox.step)
+        wrong, _ = search(looks, State(), inbox.step, inbox.is_aside)
     except Undecided:
         findings.undecided.append(f"inbox of {user}")
         return
     if wrong:
-        kind = "bounded" if wrong.is_bounded else "exact"
+        kind = "bounded" if wrong.is_old else "exact"
         first, last = inbox.ranges[wrong.id]
         findings.add(kind, f"user {user}: {wrong.op} was answered {wrong.answer}, which no order explains; views {first} to {last}, at "
                            f"{[views.views[i].position for i in range(first, min(last + 1, len(views.views)))][:8]}", wrong.record)

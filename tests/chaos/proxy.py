@@ -7,18 +7,21 @@
 
     pass      as if it were not there
     delay     every piece comes 150 ms later
+    far       every piece comes 20 ms later
     slow      4,000 bytes a second
     hold      connections are taken, and nothing comes through; what was held comes when the link is well again
     old       as hold, but for connections that are made now: these are well, and what the others held comes behind it all
     deaf      what is sent to the target arrives, its answers are held: half open
     commits   as hold, from the first statement on with which changes are committed: the database has their locks meanwhile
-    lost      connections are reset with a commit under way, and new ones are well: by turns the commit never arrives, its answer does not,
-              or it arrives a second later, when somebody has looked already whether it did
+    lost      connections are reset with a commit under way, and new ones are well: by turns the commit never arrives, some of its bytes do,
+              its answer does not, some bytes of its answer do, or it arrives a second later, when somebody has looked already whether
+              it did; three of four are well, so that there is something to be lost
     cut       all connections are reset, and new ones, too
     snap      each connection is reset in the middle of the next answer
 """
 import asyncio
 import json
+import random
 import socket
 import struct
 import sys
@@ -26,8 +29,9 @@ import sys
 PIECE = 16384
 DELAY_S = 0.15
 SLOW_BYTES = 4000
-COMMITS = b"UPDATE lane SET batch=IF"
-WAYS = {"pass", "delay", "slow", "hold", "old", "deaf", "commits", "lost", "cut", "snap"}
+COMMITS = b"UPDATE tidings_writer SET append_id="
+FAR_S = 0.02
+WAYS = {"pass", "delay", "far", "slow", "hold", "old", "deaf", "commits", "lost", "cut", "snap"}
 LATE_S = 1
 
 
@@ -38,7 +42,7 @@ class Link:
         self.changed = asyncio.Event()
         self.open = set()  # writers
         self.made = self.old = 0  # connections, and how many of them there were when the link became bad
-        self.lost, self.doomed = 0, set()  # commits; and connections whose next answer gets lost
+        self.commits, self.doomed = 0, {}  # and connections whose next answer gets lost: whether some bytes of it come
 
     async def start(self):
         self.server = await asyncio.start_server(self.take, "127.0.0.1", 0)
@@ -80,9 +84,11 @@ class Link:
         while piece := await reader.read(PIECE):
             await self.pace(piece, is_answer, number)
             if is_answer and number in self.doomed:
+                if self.doomed[number]:
+                    await self.begin_piece(writer, piece)
                 reset(writer)
                 return
-            if not is_answer and self.how == "lost" and COMMITS in piece and await self.lose(writer, back, number):
+            if not is_answer and self.how == "lost" and COMMITS in piece and await self.lose(piece, writer, back, number):
                 return
             if is_answer and self.how == "snap":
                 writer.write(piece[:len(piece) // 2])
@@ -94,14 +100,27 @@ class Link:
             await writer.drain()
         writer.write_eof()
 
-    async def lose(self, writer, back, number):
+    async def begin_piece(self, writer, piece):
+        """Some bytes of it."""
+        writer.write(piece[:random.randrange(len(piece))])
+        await writer.drain()
+        await asyncio.sleep(FAR_S)
+
+    async def lose(self, piece, writer, back, number):
         """Whether the commit does not arrive."""
-        self.lost += 1
-        if self.lost % 3 == 0:
+        self.commits += 1
+        turn, is_well = self.commits // 4 % 5, self.commits % 4
+        if is_well:
+            return False
+        if turn == 0:
             reset(writer)
             return True
-        if self.lost % 3 == 1:
-            self.doomed.add(number)
+        if turn == 1:
+            await self.begin_piece(writer, piece)
+            reset(writer)
+            return True
+        if turn < 4:
+            self.doomed[number] = turn == 3
         else:
             reset(back)
             await asyncio.sleep(LATE_S)
@@ -119,6 +138,8 @@ class Link:
             await self.changed.wait()
         if self.how == "delay":
             await asyncio.sleep(DELAY_S)
+        elif self.how == "far":
+            await asyncio.sleep(FAR_S)
         elif self.how == "slow":
             await asyncio.sleep(len(piece) / SLOW_BYTES)
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Histories under faults, and their checking: run.py [--seed N] [--minutes M | --seconds S] [--engine cluster|local]
+"""Histories under faults, and their checking: run.py [--seed N] [--minutes M | --seconds S] [--engine replica|standby|local]
 
 Starts everything, lets clients work while faults come and go, heals all, looks at everything once more, and has checker.py judge. The
 seed decides faults, settings and what clients do; what happens when is up to the machine. After a failure the directory with history
 and logs stays, and its name is told. `--shrink` runs again with fewer faults as long as that fails, too; `--faults FILE` runs a list
-that was written down.
+that was written down. Whatever the servers do, it ends: each wait has an end, and so has all of it.
 """
 import argparse
+import faulthandler
 import json
 import math
 import os
@@ -17,41 +18,48 @@ import sys
 import tempfile
 import threading
 import time
-import urllib.request
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import checker
-from faults import Fault, Storm, draw, possible
-from history import History, Reader, Session, World
-from services import Alone, Cluster, remove, run_program, wait_until
+from faults import HEAL_S, KINDS, Fault, Storm, draw, possible
+from history import LAST_S, History, Reader, Session, World
+from services import START_SECONDS, Alone, Replicas, Standby, remove, wait_until
 
 USERS, DEVICES = 6, 2
 THREADS = ThreadPoolExecutor(16)
 SHRUNK_REST_S, SHRUNK_TAIL_S = 3, 5
+SESSION_S = 30  # a session that has been told to stop ends within the patience of a call or two
+REST_OF_ALL_S = START_SECONDS * 6 + HEAL_S + SESSION_S + LAST_S + 300  # everything but the storm itself: longer than it ever takes
 
 
-def settings_of(rng, arguments):
-    """What differs between runs."""
-    made = {"read_events": rng.randrange(2), "recent_mb": rng.choice((0, 1, 128))}
-    if arguments.engine == "cluster":
-        made |= {"freshness": "exact" if rng.random() < 0.1 else "bounded", "heads_mb": rng.choice((1, 1024)),
-                 "deadline_ms": rng.choice((1000, 3000))}
-    return made
+SMALL = {"snapshot_log_mb": 1, "log_segment_mb": 1, "log_mysql_hours": 0}  # so that logs are trimmed within a run
 
 
 def start(arguments, directory, rng):
-    settings = settings_of(rng, arguments)
+    """What differs between runs is drawn."""
+    settings = {"read_events": rng.randrange(2), "recent_mb": rng.choice((0, 1, 128)), "deadline_ms": rng.choice((1000, 3000, 8000))}
+    settings |= SMALL if rng.random() < 0.7 else {}
     if arguments.engine == "local":
+        settings.pop("log_mysql_hours", None)
         return Alone(directory, **settings)
-    return Cluster(directory, redis=arguments.redis, kafka=arguments.kafka, **settings)
+    if arguments.engine == "standby":
+        settings.pop("log_mysql_hours", None)
+        return Standby(directory, **settings)
+    spare, disks = (wanted(arguments, need, rng.random() < part) for need, part in (("spare", 0.5), ("disks", 0.3)))
+    return Replicas(directory, kafka=arguments.kafka, spare=spare, disks=disks, **settings)
+
+
+def wanted(arguments, need, drawn):
+    """Whether there is something of this kind: what the faults that are asked for need, or as it was drawn."""
+    return any(kind.needs == need and re.search(arguments.only, name) for name, kind in KINDS.items()) if arguments.only else drawn
 
 
 def keep_running(cluster, stopping):
     """A server that ended because the database was away when it started is started again, as systemd does."""
-    while not stopping.wait(0.5):
+    while not stopping.wait(0.3):
         for server in cluster.servers:
             server.keep()
 
@@ -76,35 +84,38 @@ def work(arguments, cluster, history, faults, rng):
     for session in sessions:
         session.stopping.set()
     for session in sessions:
-        session.join()
-    keeper.result()
-    failed = storm.failed + [f"session {session.name}: {session.failed!r}" for session in sessions if session.failed]
+        session.join(SESSION_S)
+    keeper.result(START_SECONDS * 2)
+    failed = storm.failed + [f"session {session.name} does not end" for session in sessions if session.is_alive()] + [f"session {session.name}: {session.failed!r}" for session in sessions if session.failed]
     return world, ports, failed
 
 
 def look_at_the_end(cluster, history, world, ports, rng):
+    """Everything is read once more, and compared between servers. What is wrong besides what the history says."""
     cluster.heal()
+    failed = []
     for server in cluster.servers:
+        # One that stopped following, for want of room, goes on when it is started again; and all but these must be well by themselves.
         wait_until(lambda: server.keep() or server.is_alive(), f"server {server.number} runs")  # pylint: disable=cell-var-from-loop
-    reader = Reader(history, world, ports, rng)
-    reader.read_all()
-    if cluster.kafka:
-        reader.note("topic", 0, {}, history.now(), cluster.kafka.read_all(reader.after))
-    history.recalled = sum(recalled(port) for port in ports)
+    stopping = threading.Event()
+    keeper = THREADS.submit(keep_running, cluster, stopping)
+    try:
+        failed += cluster.compare()
+        reader = Reader(history, world, ports, rng)
+        reader.read_all()
+        if cluster.kafka:
+            reader.note("topic", 0, {}, history.now(), cluster.kafka.read_all(reader.after))
+    except RuntimeError as error:
+        failed.append(f"{error}; servers say {[server.replica() for server in cluster.servers]}")
+    finally:
+        stopping.set()
+        keeper.result(START_SECONDS * 2)
     ended = [server.stop() for server in cluster.servers]
-    done = run_program("verify", *cluster.verify_place)
-    differences = 0 if done.returncode == 0 and " 0 differences, " in done.stdout else 1
-    history.add({"id": history.next_id(), "session": "last", "user": 0, "op": "verify", "args": {}, "server": 0, "key": None, "exact": True,
-                 "seen": None, "begin": history.now(), "end": history.now(), "outcome": "ok", "code": None,
-                 "answer": {"differences": differences, "said": (done.stdout + done.stderr)[-1500:]}})
-    return [f"server {number} ended with {code}" for number, code in enumerate(ended) if code != 0]
-
-
-def recalled(port):
-    """Badges that a server has answered without the database since it was started."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
-        found = re.search(r"^tidings_cluster_badges_recalled_total (\d+)", answer.read().decode(), re.MULTILINE)
-    return int(found.group(1)) if found else 0
+    said = cluster.verify()
+    history.add({"id": history.next_id(), "session": "last", "user": 0, "op": "verify", "args": {}, "server": 0, "key": None,
+                 "asked": "exact", "seen": None, "begin": history.now(), "end": history.now(), "outcome": "ok", "code": None,
+                 "answer": {"differences": len(said), "said": "; ".join(said)}})
+    return failed + [f"server {number} ended with {code}" for number, code in enumerate(ended) if code != 0]
 
 
 def strange_lines(directory):
@@ -121,18 +132,23 @@ def once(arguments, faults=None, tell=True):
     """One run: what was found, the faults, and where it is."""
     rng = random.Random(arguments.seed)
     directory = Path(tempfile.mkdtemp(prefix="tc-"))
+    faulthandler.dump_traceback_later(arguments.seconds + REST_OF_ALL_S, exit=True)
     cluster = start(arguments, directory, rng)
     history = History(directory / "history")
     try:
         if faults is None:
             kinds = [kind for kind in possible(cluster) if re.search(arguments.only, kind)]
             faults = draw(rng, kinds, arguments.seconds - 3, arguments.rest)
+        if any("clock" in fault.kind for fault in faults):
+            cluster.set_clocks_ours()
+        cluster.start()
         (directory / "faults").write_text(json.dumps([asdict(fault) for fault in faults]))
         world, ports, failed = work(arguments, cluster, history, faults, rng)
         failed += look_at_the_end(cluster, history, world, ports, rng)
     finally:
         history.close()
         cluster.close()
+        faulthandler.cancel_dump_traceback_later()
     failed += strange_lines(directory)
     began = time.monotonic()
     findings = checker.check(checker.load(history.path)[0])
@@ -149,7 +165,7 @@ def summary(arguments, history, faults, findings, took):
         by_op[op] += n
         by_outcome[told] += n
     print(f"seed {arguments.seed}, {arguments.engine}: {sum(by_op.values())} calls in {arguments.seconds:.0f} s, {len(faults)} faults, "
-          f"{history.recalled} badges remembered at the end, checked in {took:.1f} s", flush=True)
+          f"checked in {took:.1f} s", flush=True)
     print("  calls: " + ", ".join(f"{op} {n}" for op, n in by_op.most_common()))
     print("  answers: " + ", ".join(f"{told} {n}" for told, n in by_outcome.most_common()))
     print("  faults: " + ", ".join(f"{kind} {n}" for kind, n in Counter(fault.kind for fault in faults).most_common()))
@@ -214,8 +230,7 @@ def parse():
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--seconds", type=float, default=None)
     parser.add_argument("--minutes", type=float, default=1)
-    parser.add_argument("--engine", choices=["cluster", "local"], default="cluster")
-    parser.add_argument("--redis", type=int, default=2, help="masters of the Redis Cluster; 0: none")
+    parser.add_argument("--engine", choices=["replica", "standby", "local"], default="replica")
     parser.add_argument("--kafka", action="store_true")
     parser.add_argument("--pause", type=float, default=0.08, help="seconds between two calls of a session, in the mean")
     parser.add_argument("--rest", type=float, default=1, help="how long all is well between faults, as a part of what is usual")

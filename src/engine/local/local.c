@@ -59,6 +59,7 @@ static void local_submit(struct engine *engine, struct tidings_call *call)
 {
     struct local *local = (struct local *)engine;
     bool writes = op_writes(call->op->kind), opens = call->op->kind == TIDINGS_OP_OPEN;
+    call->is_current = false;
     if (local->replica && (opens || (!writes && local_read_waits(local, call->op))))
         replica_submit_read(local, call);
     else if (writes)
@@ -67,12 +68,12 @@ static void local_submit(struct engine *engine, struct tidings_call *call)
         call->done(call);
 }
 
-/* What else an answer of a replica says: how old it is, and where it stands. */
-static void local_answer_place(struct local *local, uint64_t position,
-                               struct tidings_answer *answer)
+/* How old an answer is at most that is made from now on: an exact one is not, nor that to a change. */
+static int64_t local_age(struct local *local, const struct tidings_call *call)
 {
-    answer->age_ms = local->replica ? replica_age(local) : follower_age(local);
-    answer->seen = (struct tidings_seen){atomic_load(&local->era), position};
+    if (local->replica)
+        return call->is_current || op_writes(call->op->kind) ? 0 : replica_age(local);
+    return atomic_load(&local->role) == TIDINGS_FOLLOWER ? follower_age(local) : 0;
 }
 
 static enum tidings_err local_finish(struct engine *engine, struct tidings_call *call)
@@ -80,6 +81,7 @@ static enum tidings_err local_finish(struct engine *engine, struct tidings_call 
     struct local *local = (struct local *)engine;
     struct reply reply = {call->op, call->answer, call->answer->memory};
     struct snapshot *snapshot;
+    int64_t age_ms = local_age(local, call);
     enum tidings_err err = snapshot_take(local, call->op, &snapshot);
     if (err)
         return err;
@@ -88,8 +90,9 @@ static enum tidings_err local_finish(struct engine *engine, struct tidings_call 
     bool is_late = is_replica && !local_shows(local, position, &call->op->seen);
     err = is_late ? TIDINGS_UNREACHABLE : op_answer(&snapshot->view.view, &reply);
     snapshot_return(local, snapshot);
+    call->answer->age_ms = age_ms;
     if (is_replica)
-        local_answer_place(local, position, call->answer);
+        call->answer->seen = (struct tidings_seen){atomic_load(&local->era), position};
     return err;
 }
 

@@ -46,19 +46,23 @@ void replica_tell(struct replica *replica, const char *format, ...)
         local->fault(local->fault_ctx, text);
 }
 
-/* When this replica was last known to have all; 0: never. A writer had all when it asked for the lease that it got last. */
+/*
+ * When this replica was last known to have all; 0: never. A writer had all when it asked for the lease that it got last, but for
+ * an append that was under way then: MySQL has committed it, perhaps, and another server shown it.
+ */
 static int64_t replica_had_all_ms(const struct replica *replica)
 {
+    int64_t lacks_ms = atomic_load(&replica->lacks_ms);
     int64_t current_ms = atomic_load(&replica->current_ms);
     int64_t leased_ms = atomic_load(&replica->lease_ms) - LOG_LEASE_MS;
-    return leased_ms > current_ms ? leased_ms : current_ms;
+    int64_t had_ms = leased_ms > current_ms ? leased_ms : current_ms;
+    return lacks_ms && lacks_ms < had_ms ? lacks_ms : had_ms;
 }
 
 int64_t replica_age(struct local *local)
 {
     struct replica *replica = local->replica;
-    if (atomic_load(&local->role) == TIDINGS_WRITER &&
-        wait_now_ms() < atomic_load(&replica->lease_ms))
+    if (replica_knows_all(local))
         return 0;
     int64_t age_ms = wait_now_ms() - replica_had_all_ms(replica);
     return age_ms > 0 ? age_ms : 1;

@@ -33,8 +33,11 @@ void replica_release(struct local *local);
 /* Calls done when what the answer is made of includes all that was acknowledged anywhere before. */
 void replica_submit_read(struct local *local, struct tidings_call *call);
 
-/* After a batch: reads that waited for it go on. */
-void replica_batch_done(struct local *local);
+/* After a batch: reads that waited for it go on. `is_shown`: it was made, and is visible here, or it never will be made. */
+void replica_batch_done(struct local *local, bool is_shown);
+
+/* In the writer's turn: the log may have a batch that this directory does not have. Makes no changes any more. */
+void replica_batch_unsure(struct local *local);
 
 /* A batch whose append was not answered: completed when it is known whether it was made. */
 void replica_hold(struct local *local, struct tidings_call *batch);
@@ -61,7 +64,7 @@ bool replica_begins(const struct local *local);
 /* Of the writer, the fence that it writes with; 0: its lease is over. See tidings_term. */
 uint64_t replica_term(struct local *local);
 
-/* How old answers are, at most, in ms; 0 on the writer. */
+/* How old answers are at most that are made from now on, in ms; 0: they have all. */
 int64_t replica_age(struct local *local);
 void replica_status(struct local *local, struct tidings_replica *status);
 

@@ -58,6 +58,8 @@ void *replica_appender_main(void *arg)
 void replica_decide_begin(void *ctx, const struct redo_record *record, const struct chain *before)
 {
     struct replica *replica = ctx;
+    if (!atomic_load(&replica->lacks_ms))
+        atomic_store(&replica->lacks_ms, wait_now_ms());
     atomic_store(&replica->append_underway, true);
     pthread_mutex_lock(&replica->mutex);
     replica->record = record;

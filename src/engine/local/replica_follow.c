@@ -18,6 +18,7 @@ static void replica_read_complete(struct local *local, struct tidings_call *call
 {
     call->next = NULL;
     call->until_ms = 0;
+    call->is_current = is_current;
     if (op_writes(call->op->kind))
         local_submit_change(local, call, is_current);
     else
@@ -42,9 +43,9 @@ struct tidings_call *replica_reads_take(struct replica *replica, struct tidings_
     return reads;
 }
 
-/* Rule 13: the writer knows all that was acknowledged, while its lease holds and no append is under way. */
-static bool replica_knows_all(struct local *local, const struct replica *replica)
+bool replica_knows_all(struct local *local)
 {
+    const struct replica *replica = local->replica;
     return atomic_load(&local->role) == TIDINGS_WRITER &&
            wait_now_ms() < atomic_load(&replica->lease_ms) &&
            !atomic_load(&replica->append_underway);
@@ -55,7 +56,7 @@ void replica_submit_read(struct local *local, struct tidings_call *call)
     struct replica *replica = local->replica;
     if (!call->until_ms)
         call->until_ms = wait_now_ms() + EXACT_MS;
-    if (replica_knows_all(local, replica)) {
+    if (replica_knows_all(local)) {
         replica_read_complete(local, call, true);
         return;
     }
@@ -88,33 +89,41 @@ void replica_away_note(struct replica *replica, bool away)
     replica_reads_complete(replica, reads, false);
 }
 
+/* Those that are not answered now wait for the next question: it is not at the end yet, or nobody is sure where that is. */
+static void replica_reads_end(struct replica *replica, struct tidings_call *reads, bool is_current,
+                              bool may_wait)
+{
+    while (reads) {
+        struct tidings_call *call = reads;
+        reads = call->next;
+        if (!is_current && may_wait && wait_now_ms() < call->until_ms)
+            replica_submit_read(replica->local, call);
+        else
+            replica_read_complete(replica->local, call, is_current);
+    }
+}
+
 void replica_reads_conclude(struct replica *replica, struct tidings_call *reads, int64_t asked_ms,
                             bool answered)
 {
     struct local *local = replica->local;
-    bool is_current =
-        replica_knows_all(local, replica) || (atomic_load(&local->role) != TIDINGS_WRITER &&
-                                              atomic_load(&replica->current_ms) >= asked_ms);
-    while (reads) {
-        struct tidings_call *call = reads;
-        reads = call->next;
-        if (!is_current && answered && wait_now_ms() < call->until_ms)
-            replica_submit_read(
-                local, call); /* it is not at the end yet, or nobody is sure where that is */
-        else
-            replica_read_complete(local, call, is_current);
-    }
+    bool is_current = replica_knows_all(local) || (atomic_load(&local->role) != TIDINGS_WRITER &&
+                                                   atomic_load(&replica->current_ms) >= asked_ms);
+    replica_reads_end(replica, reads, is_current, answered);
 }
 
-void replica_batch_done(struct local *local)
+void replica_batch_done(struct local *local, bool is_shown)
 {
     struct replica *replica = local->replica;
     pthread_mutex_lock(&replica->mutex);
+    if (is_shown)
+        atomic_store(&replica->lacks_ms, 0);
     atomic_store(&replica->append_underway, false);
     struct tidings_call *reads = replica->late_reads;
     replica->late_reads = NULL;
     pthread_mutex_unlock(&replica->mutex);
-    replica_reads_complete(replica, reads, true);
+    /* An append that was refused, or came too late, says that another server may have gone on. */
+    replica_reads_end(replica, reads, replica_knows_all(local), true);
 }
 
 /* ---- Following --------------------------------------------------------------------------------------- */
@@ -171,6 +180,7 @@ bool replica_follow(struct replica *replica, struct log_writer *writer, bool *at
     bool believed = writer->ready && writer->server == writer->asked; /* rule 12 */
     if (*at_end && believed) {
         atomic_store(&replica->current_ms, asked_ms);
+        atomic_store(&replica->lacks_ms, 0);
         replica_unsure_resolve(replica, writer->fence);
     }
     replica_writer_note(replica, writer);

@@ -31,7 +31,7 @@ struct replica {
     struct log_mysql *asking, *appending; /* one thread's each */
     uint8_t seal_secret[TIDINGS_SECRET_BYTES];
     struct kv_decider decider;
-    bool begins; /* there was no log when it was opened */
+    bool begins;                   /* there was no log when it was opened */
     struct replica_keeper *keeper; /* replica_image.c */
     pthread_t follower, appender, pushed;
     bool started, pushed_started;
@@ -42,8 +42,9 @@ struct replica {
     _Atomic int64_t lease_ms;   /* until when it is, by the monotonic clock (rule 6) */
     _Atomic int64_t current_ms; /* when it was last known to have all; 0: never */
     _Atomic bool append_underway;
-    _Atomic bool rejoin;    /* it must join anew: opening it again does so */
-    _Atomic bool is_pushed; /* the writer sends its records: MySQL is asked rarely */
+    _Atomic int64_t lacks_ms; /* since when there may be a record that it does not show; 0: none */
+    _Atomic bool rejoin;      /* it must join anew: opening it again does so */
+    _Atomic bool is_pushed;   /* the writer sends its records: MySQL is asked rarely */
     _Atomic uint64_t takeovers, reappended; /* records, since it was opened */
     _Atomic bool diverged;
     int64_t patient_ms; /* it takes over no sooner: another server is to */
@@ -62,7 +63,7 @@ struct replica {
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t changed;
     enum append_state append_state;
-    bool append_ends; /* nobody appends any more */
+    bool append_ends;                 /* nobody appends any more */
     const struct redo_record *record; /* to be appended, and the chain before it */
     struct chain before;
     enum tidings_err append_result;
@@ -130,6 +131,9 @@ enum tidings_err replica_decide_end(void *replica);
 /* Takes a list of reads out of the replica, under its mutex; completes all calls of a list. */
 struct tidings_call *replica_reads_take(struct replica *replica, struct tidings_call **list);
 void replica_reads_complete(struct replica *replica, struct tidings_call *reads, bool is_current);
+
+/* Rule 13: the writer knows all that was acknowledged, while its lease holds and no append is under way. */
+bool replica_knows_all(struct local *local);
 
 /* A question was asked at that time, and answered or not: completes reads that waited for it, or lets them wait for the next;
  * those that cannot be exact are answered with their age. */

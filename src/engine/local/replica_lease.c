@@ -11,6 +11,12 @@ void replica_step_down(struct replica *replica)
     pthread_mutex_unlock(&local->writer.turn);
 }
 
+void replica_batch_unsure(struct local *local)
+{
+    atomic_store(&local->replica->fence, 0);
+    atomic_store(&local->role, TIDINGS_FOLLOWER);
+}
+
 void replica_lease_keep(struct replica *replica)
 {
     int64_t sent_ms = wait_now_ms();
@@ -84,8 +90,10 @@ static void replica_become_writer(struct replica *replica, uint64_t fence, uint6
     atomic_store(&replica->lease_ms, sent_ms + LOG_LEASE_MS);
     atomic_store(&replica->fence, fence);
     enum tidings_err err = promote_in_turn(local, era);
+    if (err == TIDINGS_UNCERTAIN)
+        replica_batch_unsure(local);
     pthread_mutex_unlock(&local->writer.turn);
-    replica_batch_done(local);
+    replica_batch_done(local, err != TIDINGS_UNCERTAIN);
     if (err) {
         replica_say(replica, tidings_err_text(err), false);
         replica_step_down(replica);

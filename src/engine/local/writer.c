@@ -265,7 +265,7 @@ enum tidings_err writer_commit(struct local *local, struct local_view *view, uin
     if (!err)
         local_end_note(local);
     if (local->replica)
-        replica_batch_done(local);
+        replica_batch_done(local, err != TIDINGS_UNCERTAIN);
     return err;
 }
 
@@ -393,13 +393,15 @@ static void run_batch(struct local *local, struct tidings_call *batch, size_t n)
         if (again)
             forget_answers(batch);
     } while (again && batch);
+    if (err == TIDINGS_UNCERTAIN && local->replica)
+        replica_batch_unsure(local);
     pthread_mutex_unlock(&local->writer.turn);
     if (err == TIDINGS_UNCERTAIN && local->replica)
         replica_hold(local, batch);
     else
         complete(local, batch, err);
     if (local->replica)
-        replica_batch_done(local);
+        replica_batch_done(local, err != TIDINGS_UNCERTAIN);
 }
 
 void writer_complete(struct local *local, struct tidings_call *batch, enum tidings_err err)
