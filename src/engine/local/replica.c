@@ -150,6 +150,8 @@ static void *replica_main(void *arg)
             ok = replica_follow(replica, &writer, &at_end);
             at_end |= replica->seen.ahead_ms != 0;
             takes = ok && replica_may_take_over(replica, &writer) && at_end;
+        } else if (atomic_load(&local->role) != TIDINGS_WRITER) {
+            ok = false; /* no question will make reads exact: none waits for one */
         }
         replica_reads_conclude(replica, reads, asked_ms, ok);
         replica_unsure_expire(replica, wait_now_ms());
