@@ -51,20 +51,26 @@ static void local_submit(struct engine *engine, struct tidings_call *call)
         call->done(call);
 }
 
+/* How old the data is, at most; 0: it is the newest. */
+static int64_t local_age(struct local *local)
+{
+    if (local->replica)
+        return replica_age(local);
+    return atomic_load(&local->role) == TIDINGS_FOLLOWER ? follower_age(local) : 0;
+}
+
 enum tidings_err local_finish(struct engine *engine, struct tidings_call *call)
 {
     struct local *local = (struct local *)engine;
     struct reply reply = {call->op, call->answer, call->answer->memory};
     struct snapshot *snapshot;
+    int64_t age_ms = local_age(local); /* before: what comes meanwhile is not in the snapshot */
     enum tidings_err err = snapshot_take(local, call->op, &snapshot);
     if (err)
         return err;
     err = op_answer(&snapshot->view.view, &reply);
     snapshot_return(local, snapshot);
-    if (local->replica)
-        call->answer->age_ms = replica_age(local);
-    else if (atomic_load(&local->role) == TIDINGS_FOLLOWER)
-        call->answer->age_ms = follower_age(local);
+    call->answer->age_ms = age_ms;
     return err;
 }
 
