@@ -14,7 +14,7 @@
 #include <time.h>
 
 /* A lease may be lost where all threads share two cores with others; whoever asks waits until somebody has it again. */
-enum { PATIENT_MS = 60000, AGED_MOST = 20 };
+enum { PATIENT_MS = 60000, AGED_MOST = 20, READ_AHEAD_ALWAYS = 2 };
 
 int64_t monotonic_ns(void)
 {
@@ -52,8 +52,11 @@ bool world_open(struct world *world, const char *dir, uint64_t seed,
     pthread_mutex_init(&world->print_lock, NULL);
     tidings_options_init(&world->options);
     world->options.settings = *settings;
-    if (world->servers > 1)
+    if (world->servers > 1) {
         world->options.settings.deadline_ms = PATIENT_MS;
+        if (seed % 2)
+            world->options.settings.read_ahead = READ_AHEAD_ALWAYS;
+    }
     world->options.dir = dir;
     for (unsigned i = 0; ok && i < world->servers; i++)
         ok = world_open_server(world, i, i == 0);
