@@ -104,6 +104,8 @@ static void replica_register(struct replica *replica, int64_t *told_ms)
     row.image_position = replica_image_position(replica);
     snprintf(row.address, sizeof row.address, "%.250s", replica->address);
     enum log_outcome outcome = log_mysql_register(replica->asking, &row);
+    if (outcome == LOG_DONE && !replica->noted)
+        replica->noted = replica_identity_note(replica);
     if (replica_is_silent(outcome) && atomic_load(&replica->local->role) != TIDINGS_WRITER)
         replica_away_note(replica, true);
     *told_ms = wait_now_ms();

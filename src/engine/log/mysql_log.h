@@ -199,7 +199,7 @@ struct log_replica {
 
 /* The replica is there, now. */
 enum log_outcome log_mysql_register(struct log_mysql *log, const struct log_replica *replica);
-/* In the order of ids, at most LOG_REPLICAS_MAX. */
+/* Those that were seen last come first; at most LOG_REPLICAS_MAX. */
 enum log_outcome log_mysql_replicas(struct log_mysql *log, struct log_replica *replicas, size_t max,
                                     size_t *n);
 enum log_outcome log_mysql_forget(struct log_mysql *log, uint64_t id);
