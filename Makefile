@@ -100,10 +100,14 @@ cluster-tests: everything
 	@TIDINGS_BIN=$(BUILD)/tidings TIDINGS_TEST_ENGINE=cluster tests/support/with-mariadb \
 		node --test --test-concurrency=1 $(filter-out %pictures.test.mjs,$(wildcard tests/console/*.test.mjs))
 
-## make replica-tests   all black-box tests on three servers that share a log in MySQL
+## make replica-tests   three servers that share a log in MySQL: black-box tests, console, concurrency
 replica-tests: everything
 	@TIDINGS_BIN=$(BUILD)/tidings TIDINGS_TEST_ENGINE=replica TIDINGS_TEST_SERVERS=3 tests/support/with-mariadb \
 		--max-allowed-packet=64M tests/http/run -q
+	@TIDINGS_TEST_ENGINE=replica TIDINGS_TEST_SERVERS=3 tests/support/with-mariadb --max-allowed-packet=64M \
+		$(BUILD)/tests/concurrency_test --seconds 20
+	@TIDINGS_BIN=$(BUILD)/tidings TIDINGS_TEST_ENGINE=replica TIDINGS_TEST_SERVERS=3 tests/support/with-mariadb --max-allowed-packet=64M \
+		node --test --test-concurrency=1 $(filter-out %pictures.test.mjs,$(wildcard tests/console/*.test.mjs))
 
 ## make crash      kill -9 under 32 clients, again and again: SEED=1 ROUNDS=200
 crash: everything
