@@ -133,7 +133,8 @@ static const char *check_engine(const struct tidings_options *options, size_t *i
         const char *where;
         memcpy(&where, (const char *)options + engines[*index].where_at, sizeof where);
         if (!strcmp(engines[*index].name, name) && options->follow && options->mysql)
-            return "follow"; /* a log is decided in one place */
+            return "follow and mysql cannot be named together: a log is decided by the server that "
+                   "is followed, or in MySQL";
         if (!strcmp(engines[*index].name, name))
             return where ? NULL : engines[*index].where;
     }
