@@ -22,6 +22,15 @@ def pytest_addoption(parser):
     parser.addoption("--long", action="store_true", help="run the long tests, too")
 
 
+def pytest_collection_modifyitems(config, items):
+    """The long ones only with --long, and then they alone."""
+    long = [item for item in items if item.get_closest_marker("long")]
+    if long:
+        others = [item for item in items if item not in long]
+        config.hook.pytest_deselected(items=others if config.getoption("--long") else long)
+        items[:] = long if config.getoption("--long") else others
+
+
 def replica(server):
     return server.replica()
 
