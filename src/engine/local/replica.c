@@ -352,6 +352,8 @@ enum tidings_err replica_start(struct local *local, const struct tidings_options
     follower->chainer = chainer_new();
     if (!follower->records || !follower->chainer)
         return TIDINGS_NO_MEMORY;
+    if (!replica_identity_begin(replica))
+        return store_fail(file_error(), message, "the file `replica` cannot be written", true);
     err = replica_image_start(replica, options);
     if (err)
         return err;

@@ -169,7 +169,10 @@ void replica_unsure_expire(struct replica *replica, int64_t now_ms);
 
 /* ---- replica_identity.c --------------------------------------------------------------------- */
 
-/* This server is registered: the one that had the directory before is not any more. False: not now. */
+/* Before this server is registered: the directory has its id. False: the file cannot be written. */
+bool replica_identity_begin(struct replica *replica);
+
+/* It is registered: those that had the directory before are not any more. False: not now. */
 bool replica_identity_note(struct replica *replica);
 
 /* ---- replica_push.c ------------------------------------------------------------------------- */
