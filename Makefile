@@ -76,12 +76,15 @@ test: everything
 model: everything
 	@tests/model/run $(BUILD)/tests/model_test "$(SEED)" $(OPS)
 
-## make replica-tests   what is long of servers that share a log: the suite long, the model, all black-box tests and the console on three: SEED=1
+## make replica-tests   what is long of servers that share a log: the suite long, the model, black-box tests, concurrency, console on three: SEED=1
 ON_MYSQL := tests/support/with-mariadb --innodb-flush-method=nosync --sync-binlog=0 --max-allowed-packet=64M
+ON_THREE := TIDINGS_BIN=$(BUILD)/tidings TIDINGS_TEST_ENGINE=replica TIDINGS_TEST_SERVERS=3 $(ON_MYSQL)
 replica-tests: everything
 	@meson test -C $(BUILD) --print-errorlogs --no-rebuild --suite long
 	@$(ON_MYSQL) $(BUILD)/tests/model_test $(if $(SEED),--seed $(SEED)) --servers 3 --ops 10000
-	@TIDINGS_BIN=$(BUILD)/tidings TIDINGS_TEST_ENGINE=replica TIDINGS_TEST_SERVERS=3 $(ON_MYSQL) tests/http/run -q
+	@$(ON_THREE) tests/http/run -q
+	@$(ON_THREE) $(BUILD)/tests/concurrency_test --seconds 20
+	@$(ON_THREE) node --test --test-concurrency=1 $(filter-out %pictures.test.mjs,$(wildcard tests/console/*.test.mjs))
 
 ## make crash      kill -9 under 32 clients, again and again: SEED=1 ROUNDS=200
 crash: everything

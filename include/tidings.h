@@ -1189,9 +1189,9 @@ TIDINGS_API enum tidings_err tidings_follow_limit(struct tidings *engine, uint64
 TIDINGS_API void tidings_close(struct tidings *engine);
 
 /*
- * Bytes that were made at random once, when the tables were, and are the same for all who have the same database open: for
- * what one server gives out and another must understand. UNSUPPORTED on a directory without mysql: whoever owns the directory can
- * keep such bytes in a file. Thread-safe.
+ * Bytes that are the same for all who have the same database open: for what one server gives out and another must understand.
+ * They are those of the file seal.key in the first one's directory, or random ones. UNSUPPORTED on a directory without mysql:
+ * whoever owns the directory can keep such bytes in a file. Thread-safe.
  */
 enum { TIDINGS_SECRET_BYTES = 32 };
 TIDINGS_API enum tidings_err tidings_secret(struct tidings *engine,

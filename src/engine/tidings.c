@@ -117,7 +117,10 @@ static const char *check_options(const struct tidings_options *options)
 {
     if (!options->dir)
         return "dir";
-    return options->follow && options->mysql ? "follow" : NULL; /* a log is decided in one place */
+    if (options->follow && options->mysql)
+        return "follow and mysql cannot be named together: a log is decided by the server that is "
+               "followed, or in MySQL";
+    return NULL;
 }
 
 enum tidings_err tidings_open(const struct tidings_options *options, struct tidings **out,

@@ -59,28 +59,6 @@ static void run_threads(struct world *world, struct seat *tail_seat)
     free(seats);
 }
 
-static bool verify(struct world *world)
-{
-    struct tidings_verify verify = {.report = stdout};
-    enum tidings_err err = tidings_verify(world->engine, &verify);
-
-    if (err != TIDINGS_OK || verify.differences != 0 || atomic_load(&world->failed))
-        world_fail(world, "verify: %s, %" PRIu64 " differences", tidings_err_code(err),
-                   verify.differences);
-    return !atomic_load(&world->failed);
-}
-
-static bool reopen(struct world *world)
-{
-    enum tidings_err err;
-
-    tidings_close(world->engine);
-    err = engine_open(&world->options, &world->engine, NULL);
-    if (err != TIDINGS_OK)
-        world_fail(world, "reopening: %s", tidings_err_code(err));
-    return err == TIDINGS_OK;
-}
-
 static struct tidings_settings busy_settings(uint64_t seed)
 {
     struct tidings_options options;
@@ -185,8 +163,8 @@ static bool busy_world(const char *dir, uint64_t seed)
         run_threads(&world, &tail_seat);
     ok = wait_for_others(&others) && ok;
     /* Verify also says, where a thread has failed, whether the data or only an answer is wrong. */
-    ok = verify(&world) && ok && tail_missed_nothing(&tail_seat) && world_adds_up(&seat) &&
-         reopen(&world) && world_adds_up(&seat) && verify(&world);
+    ok = world_verify(&world) && ok && tail_missed_nothing(&tail_seat) && world_adds_up(&seat) &&
+         world_reopen(&world) && world_adds_up(&seat) && world_verify(&world);
     printf("    %" PRIu64 " answers, %" PRIu64 " events\n", (uint64_t)atomic_load(&world.answers),
            tail_seat.events);
     seat_release(&seat);

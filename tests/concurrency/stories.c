@@ -4,7 +4,6 @@
 #include "stories.h"
 
 #include "scenes.h"
-#include "support/engine.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -370,29 +369,6 @@ static void run_threads(struct stories *stories, struct place *places)
         pthread_join(threads[i], NULL);
 }
 
-static bool verify(struct world *world)
-{
-    struct tidings_verify verify = {.report = stdout};
-    enum tidings_err err = tidings_verify(world->engine, &verify);
-
-    if (err != TIDINGS_OK || verify.differences != 0)
-        world_fail(world, "verify: %s, %" PRIu64 " differences", tidings_err_code(err),
-                   verify.differences);
-    return !atomic_load(&world->failed);
-}
-
-/* The lists of scenes are made anew from the disk. */
-static bool reopen(struct world *world)
-{
-    enum tidings_err err;
-
-    tidings_close(world->engine);
-    err = engine_open(&world->options, &world->engine, NULL);
-    if (err != TIDINGS_OK)
-        world_fail(world, "reopening: %s", tidings_err_code(err));
-    return err == TIDINGS_OK;
-}
-
 bool notifications_are_counted_right(const char *dir, uint64_t seed)
 {
     struct stories *stories = calloc(1, sizeof *stories);
@@ -417,8 +393,8 @@ bool notifications_are_counted_right(const char *dir, uint64_t seed)
     if (ok)
         run_threads(stories, places);
     ok = ok && !atomic_load(&stories->world.failed) && clients_agree(places, stories) &&
-         stories_add_up(&places[0].seat, stories) && reopen(&stories->world) &&
-         stories_add_up(&places[0].seat, stories) && verify(&stories->world);
+         stories_add_up(&places[0].seat, stories) && world_reopen(&stories->world) &&
+         stories_add_up(&places[0].seat, stories) && world_verify(&stories->world);
     printf("    %" PRIu64 " answers\n", (uint64_t)atomic_load(&stories->world.answers));
     for (unsigned i = 0; i < THREADS; i++)
         seat_release(&places[i].seat);

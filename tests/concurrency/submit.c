@@ -14,9 +14,11 @@ struct inbox {
     pthread_mutex_t lock;
     pthread_cond_t arrived;
     struct slot *first;
+    struct slot *slots; /* all of them */
 };
 
 struct slot {
+    struct tidings *engine; /* that has it */
     struct tidings_call call;
     struct tidings_op op;
     struct tidings_answer answer;
@@ -57,6 +59,7 @@ static struct slot *slots_new(struct inbox *inbox)
     pthread_mutex_init(&inbox->lock, NULL);
     pthread_cond_init(&inbox->arrived, NULL);
     inbox->first = NULL;
+    inbox->slots = slots;
     for (size_t i = 0; i < IN_FLIGHT; i++) {
         slots[i].inbox = inbox;
         tidings_answer_init(&slots[i].answer);
@@ -79,7 +82,8 @@ static void submit(struct world *world, struct slot *slot, const struct tidings_
     slot->times_done = 0;
     slot->call = (struct tidings_call){
         .op = &slot->op, .answer = &slot->answer, .done = slot_done, .ctx = slot};
-    tidings_submit(world->engine, &slot->call);
+    slot->engine = world->engines[(size_t)(slot - slot->inbox->slots) % world->servers];
+    tidings_submit(slot->engine, &slot->call);
 }
 
 static struct tidings_op publish_op(uint64_t author)
@@ -114,7 +118,7 @@ static bool badge_is(struct seat *seat, uint64_t total)
 /* Everything about one finished call that does not depend on the order. */
 static bool finished_well(struct world *world, struct slot *slot)
 {
-    enum tidings_err err = tidings_finish(world->engine, &slot->call);
+    enum tidings_err err = tidings_finish(slot->engine, &slot->call);
 
     if (slot->times_done == 1 && err == TIDINGS_OK && slot->answer.err == TIDINGS_OK)
         return true;
@@ -205,7 +209,7 @@ static bool round_of_busy(struct world *world, struct inbox *inbox, struct slot 
         submit(world, &slots[i], &op);
     for (size_t i = 0; i < IN_FLIGHT; i++) {
         struct slot *slot = next_done(inbox);
-        enum tidings_err err = tidings_finish(world->engine, &slot->call);
+        enum tidings_err err = tidings_finish(slot->engine, &slot->call);
 
         *made += err == TIDINGS_OK;
         *refused += err == TIDINGS_BUSY;
@@ -257,7 +261,7 @@ static void *look_often(void *arg)
     struct tidings_op op = op_of(TIDINGS_OP_INBOX, FAN);
 
     for (int i = 0; i < 300; i++) {
-        enum tidings_err err = tidings_run(seat->world->engine, &op, &seat->answer);
+        enum tidings_err err = tidings_run(seat_engine(seat), &op, &seat->answer);
 
         if (err != TIDINGS_OK && err != TIDINGS_BUSY)
             world_fail(seat->world, "with few readers: %s", tidings_err_code(err));

@@ -3,7 +3,6 @@
 #include "votes.h"
 
 #include "scenes.h"
-#include "support/engine.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -253,17 +252,6 @@ static void run_threads(struct ballot *ballot, struct booth *booths)
         pthread_join(threads[i], NULL);
 }
 
-static bool open_again(struct ballot *ballot)
-{
-    enum tidings_err err;
-
-    tidings_close(ballot->world.engine);
-    err = engine_open(&ballot->world.options, &ballot->world.engine, NULL);
-    if (err != TIDINGS_OK)
-        world_fail(&ballot->world, "reopening: %s", tidings_err_code(err));
-    return err == TIDINGS_OK;
-}
-
 bool votes_fold_and_unfold(const char *dir, uint64_t seed)
 {
     struct ballot *ballot = calloc(1, sizeof *ballot);
@@ -284,7 +272,8 @@ bool votes_fold_and_unfold(const char *dir, uint64_t seed)
     ok = ok && set_up(&booths[0]);
     if (ok)
         run_threads(ballot, booths);
-    ok = ok && votes_add_up(ballot, booths) && open_again(ballot) && votes_add_up(ballot, booths);
+    ok = ok && votes_add_up(ballot, booths) && world_reopen(&ballot->world) &&
+         votes_add_up(ballot, booths);
     printf("    %" PRIu64 " answers, %" PRIu64 " votes, %" PRIu64 " times folded or back, %" PRIu64
            " quiet moments\n",
            (uint64_t)atomic_load(&ballot->world.answers), (uint64_t)atomic_load(&ballot->votes),

@@ -284,17 +284,6 @@ static bool topic_adds_up(struct seat *seat, const struct tale *tale)
                 seat->answer.u.post.counts.comment_count, (uint64_t)tale->comments);
 }
 
-static bool verify(struct ballot *ballot)
-{
-    struct tidings_verify verify = {.report = stdout};
-    enum tidings_err err = tidings_verify(ballot->world.engine, &verify);
-
-    if (err != TIDINGS_OK || verify.differences != 0)
-        world_fail(&ballot->world, "verify: %s, %" PRIu64 " differences", tidings_err_code(err),
-                   verify.differences);
-    return !atomic_load(&ballot->world.failed);
-}
-
 bool votes_add_up(struct ballot *ballot, struct booth *voters)
 {
     struct tale *tale = calloc(1, sizeof *tale);
@@ -302,7 +291,7 @@ bool votes_add_up(struct ballot *ballot, struct booth *voters)
     bool ok;
 
     tale->ballot = ballot;
-    ok = verify(ballot) && read_tale(seat, tale) && tale_adds_up(tale) &&
+    ok = world_verify(&ballot->world) && read_tale(seat, tale) && tale_adds_up(tale) &&
          votes_are_there(seat, tale, voters) && users_add_up(seat, tale) &&
          topic_adds_up(seat, tale) && author_adds_up(seat, ballot, AUTHOR) &&
          author_adds_up(seat, ballot, DOOMED_AUTHOR) && look_around(&voters[0]);

@@ -2,14 +2,19 @@
 #include "world.h"
 
 #include "invariants.h"
+#include "model.h"
 #include "recording.h"
 #include "support/engine.h"
+#include "support/replica.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+/* A lease may be lost where all threads share two cores with others; whoever asks waits until somebody has it again. */
+enum { PATIENT_MS = 60000, AGED_MOST = 20, READ_AHEAD_ALWAYS = 2 };
 
 int64_t monotonic_ns(void)
 {
@@ -19,30 +24,106 @@ int64_t monotonic_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-bool world_open(struct world *world, const char *dir, uint64_t seed,
-                const struct tidings_settings *settings)
+/* ---- Engines --------------------------------------------------------------------------------- */
+
+static bool world_open_server(struct world *world, unsigned i, bool is_first)
 {
     const char *message = NULL;
+    char beside[5100];
     enum tidings_err err;
 
-    memset(world, 0, sizeof *world);
-    world->seed = seed;
-    pthread_mutex_init(&world->print_lock, NULL);
-    tidings_options_init(&world->options);
-    world->options.settings = *settings;
-    world->options.dir = dir;
-    err = engine_open(&world->options, &world->engine, &message);
+    snprintf(beside, sizeof beside, "%s-%u", world->options.dir, i);
+    err = is_first ? engine_open(&world->options, &world->engines[i], &message)
+                   : engine_open_beside(&world->options, i ? beside : world->options.dir,
+                                        &world->engines[i], &message);
     if (err != TIDINGS_OK)
         world_fail(world, "tidings_open: %s: %s", tidings_err_code(err), message ? message : "");
     return err == TIDINGS_OK;
 }
 
+bool world_open(struct world *world, const char *dir, uint64_t seed,
+                const struct tidings_settings *settings)
+{
+    bool ok = true;
+
+    memset(world, 0, sizeof *world);
+    world->seed = seed;
+    world->servers = engine_servers(SERVERS_MOST);
+    pthread_mutex_init(&world->print_lock, NULL);
+    tidings_options_init(&world->options);
+    world->options.settings = *settings;
+    if (world->servers > 1) {
+        world->options.settings.deadline_ms = PATIENT_MS;
+        if (seed % 2)
+            world->options.settings.read_ahead = READ_AHEAD_ALWAYS;
+    }
+    world->options.dir = dir;
+    for (unsigned i = 0; ok && i < world->servers; i++)
+        ok = world_open_server(world, i, i == 0);
+    return ok;
+}
+
 void world_close(struct world *world)
 {
-    tidings_close(world->engine);
-    world->engine = NULL;
+    for (unsigned i = 0; i < world->servers; i++) {
+        tidings_close(world->engines[i]);
+        world->engines[i] = NULL;
+    }
     pthread_mutex_destroy(&world->print_lock);
 }
+
+bool world_reopen(struct world *world)
+{
+    bool ok = true;
+
+    for (unsigned i = 0; ok && i < world->servers; i++) {
+        tidings_close(world->engines[i]);
+        world->engines[i] = NULL;
+        ok = world_open_server(world, i, world->servers == 1);
+    }
+    return ok;
+}
+
+/* The facts of an engine are those of the first one. */
+static bool world_same(struct world *world, unsigned i)
+{
+    size_t n = 0, m = 0;
+    char why[256] = "";
+    bool same = replica_await(world->engines[0], world->engines[i], why);
+    char *first = same ? replica_export(world->engines[0], &n) : NULL;
+    char *other = same ? replica_export(world->engines[i], &m) : NULL;
+
+    same = first && other && n == m && memcmp(first, other, n) == 0;
+    if (!same)
+        world_fail(world, "server %u has other facts than the first %s", i, why);
+    free(first);
+    free(other);
+    return same;
+}
+
+bool world_verify(struct world *world)
+{
+    for (unsigned i = 0; i < world->servers; i++) {
+        struct tidings_verify verify = {.report = stdout};
+        enum tidings_err err = tidings_verify(world->engines[i], &verify);
+
+        if (err != TIDINGS_OK || verify.differences != 0)
+            world_fail(world, "verify of server %u: %s, %" PRIu64 " differences", i,
+                       tidings_err_code(err), verify.differences);
+        else if (i)
+            world_same(world, i);
+    }
+    return !atomic_load(&world->failed);
+}
+
+struct tidings *seat_engine(struct seat *seat)
+{
+    unsigned servers = seat->world->servers;
+
+    return seat->world->engines[servers > 1 ? rng_below(&seat->rng, servers) : 0];
+}
+
+/* ---- The world --------------------------------------------------------------------------------- */
 
 bool world_goes_on(struct world *world)
 {
@@ -124,10 +205,26 @@ static bool as_of_goes_on(struct seat *seat, const struct tidings_op *op)
     return true;
 }
 
+/* A list that is older than its question is not exact, and says so: then it is asked for again. */
+static enum tidings_err seat_run(struct seat *seat, const struct tidings_op *op)
+{
+    for (unsigned i = 0; i < AGED_MOST; i++) {
+        int64_t began_ns = monotonic_ns();
+        enum tidings_err err = tidings_run(seat_engine(seat), op, &seat->answer);
+        int64_t took_ms = (monotonic_ns() - began_ns) / 1000000;
+
+        if (err != TIDINGS_OK || model_op_writes(op->kind) || seat->answer.age_ms <= took_ms + 2)
+            return err;
+    }
+    world_fail(seat->world, "%s of user %" PRIu64 ": answers are never exact", op_name(op->kind),
+               op->user_id);
+    return TIDINGS_UNREACHABLE;
+}
+
 bool ask(struct seat *seat, const struct tidings_op *op)
 {
     struct world *world = seat->world;
-    enum tidings_err err = tidings_run(world->engine, op, &seat->answer);
+    enum tidings_err err = seat_run(seat, op);
     struct report report = {0};
 
     atomic_fetch_add(&world->answers, 1);

@@ -36,10 +36,12 @@ enum {
     USERS = 80, /* all ids are below */
 
     RECENT = 256,
+    SERVERS_MOST = 5,
 };
 
 struct world {
-    struct tidings *engine;
+    struct tidings *engines[SERVERS_MOST]; /* several servers on one log: see engine_servers */
+    unsigned servers;
     struct tidings_options options;
     uint64_t seed;
     int64_t end_ns; /* when the threads stop, on the monotonic clock */
@@ -68,11 +70,18 @@ struct seat {
 bool world_open(struct world *world, const char *dir, uint64_t seed,
                 const struct tidings_settings *settings);
 void world_close(struct world *world);
+/* Closes and opens each engine, one after the other: with several, another one takes over meanwhile. */
+bool world_reopen(struct world *world);
+/* Verifies each engine's data; and all have the same facts. */
+bool world_verify(struct world *world);
 bool world_goes_on(struct world *world);
 /* Prints what went wrong and stops the threads. */
 void world_fail(struct world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 int64_t monotonic_ns(void);
+
+/* One of the engines, at random. */
+struct tidings *seat_engine(struct seat *seat);
 
 void seat_init(struct seat *seat, struct world *world, unsigned kind, unsigned number);
 void seat_release(struct seat *seat);

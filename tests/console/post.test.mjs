@@ -441,7 +441,7 @@ test("who came from outside goes back to the inbox", async () => {
     const { reader, post } = await published();
     const window = await open(reader);
     await window.page.goto("about:blank");
-    await window.page.goto(`${server.origin}/#/post/${post}`);
+    await window.page.goto(`${window.server.origin}/#/post/${post}`);
     await window.page.waitForSelector("article.post");
     await eventually(() => window.page.locator("[data-back]").innerText(), "Inbox");
     await window.page.getByRole("button", { name: "Mark unread" }).click();
@@ -505,7 +505,7 @@ test("what is being written stays through leaving and reloading, until it is pub
     await page.reload();
     await eventually(fields, ["A draft", "Half a sentence", "activity"]);
     await page.goto("about:blank");
-    await page.goto(`${server.origin}/#/write`);
+    await page.goto(`${window.server.origin}/#/write`);
     await eventually(fields, ["A draft", "Half a sentence", "activity"]);
     await page.getByRole("button", { name: "Publish" }).click();
     await page.waitForSelector("article.post");

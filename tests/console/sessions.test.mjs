@@ -59,9 +59,9 @@ test("signing out ends it in every tab at once, and for good", async () => {
     const window = await open(user);
     const context = window.page.context();
     const other = await context.newPage();
-    await other.goto(`${server.origin}/#/hot`);
+    await other.goto(`${window.server.origin}/#/hot`);
     await other.waitForSelector("[data-connection=online]", { state: "attached" });
-    await eventually(async () => (await context.cookies(`${server.origin}/v1/`)).map((one) => one.name), ["tidings-user"]);
+    await eventually(async () => (await context.cookies(`${window.server.origin}/v1/`)).map((one) => one.name), ["tidings-user"]);
     await window.page.getByRole("button", { name: "Sign out" }).click();
     for (const page of [window.page, other]) await page.waitForSelector("main.sign-in");
     await eventually(async () => (await context.cookies()).length, 0);

@@ -152,7 +152,7 @@ test("the server dies and comes back: one is told, nothing is lost, and the coun
     const [user, author] = users(2);
     await server.follow(user, author);
     const first = await server.publish(author, "Before");
-    const window = await open(user);
+    const window = await open(user, { at: server });
     await eventually(() => window.badge(), 1);
 
     await server.stop("SIGKILL");

@@ -243,14 +243,15 @@ static void replicas_are_known_until_they_are_forgotten(void **state)
                       "UPDATE tidings_replica SET seen=NOW(3)+INTERVAL 90 SECOND WHERE id<>5");
     assert_outcome(log_b, log_mysql_replicas(log_b, found, COUNT_OF(found), &n), LOG_DONE);
     assert_int_equal(n, 2);
-    assert_int_equal(found[0].id, 5);
-    assert_string_equal(found[0].address, "five:1");
-    assert_int_equal(found[0].position, 10);
-    assert_int_equal(found[0].era, 2);
-    assert_int_equal(found[0].image_position, 8);
-    assert_in_range(found[0].silent_ms, 90000, 90000 + PATIENCE_MS);
-    assert_true(found[1].id == UINT64_MAX);
-    assert_int_equal(found[1].silent_ms, 0);
+    assert_true(found[0].id == UINT64_MAX); /* seen last */
+    assert_int_equal(found[0].silent_ms, 0);
+    assert_int_equal(found[1].id, 5);
+    assert_string_equal(found[1].address, "five:1");
+    assert_int_equal(found[1].position, 10);
+    assert_int_equal(found[1].era, 2);
+    assert_int_equal(found[1].image_position, 8);
+    assert_in_range(found[1].silent_ms, 90000, 90000 + PATIENCE_MS);
+    assert_run(other, "UPDATE tidings_replica SET seen=NOW(3)-INTERVAL 90 SECOND WHERE id<>5");
     replica.id = 5;
     replica.position = 11;
     strcpy(replica.address, "'); DROP TABLE tidings_log; --");

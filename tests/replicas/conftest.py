@@ -4,6 +4,7 @@ import itertools
 import os
 import re
 import shutil
+import subprocess
 import sys
 
 import pytest
@@ -19,6 +20,15 @@ numbers = itertools.count()
 
 def pytest_addoption(parser):
     parser.addoption("--long", action="store_true", help="run the long tests, too")
+
+
+def pytest_collection_modifyitems(config, items):
+    """The long ones only with --long, and then they alone."""
+    long = [item for item in items if item.get_closest_marker("long")]
+    if long:
+        others = [item for item in items if item not in long]
+        config.hook.pytest_deselected(items=others if config.getoption("--long") else long)
+        items[:] = long if config.getoption("--long") else others
 
 
 def replica(server):
@@ -49,6 +59,19 @@ def leave(server):
 def wait_for_all(servers, patience=30):
     """Until all have the same."""
     wait_until(lambda: len({(one["position"], one["chain"]) for one in map(replica, servers)}) == 1, "all have the same", patience)
+
+
+def url_of(server):
+    return server.arguments[server.arguments.index("--mysql") + 1]
+
+
+def sql(server, statement):
+    """In the database that has the server's log; what it answers."""
+    url = url_of(server)
+    socket, database = re.search(r"socket=([^&]*)", url).group(1), re.search(r"/([a-z0-9_]+)\?", url).group(1)
+    done = subprocess.run(["mariadb", "--no-defaults", f"--socket={socket}", "--user=root", "--skip-column-names", database,
+                           "--execute", statement], check=True, capture_output=True, text=True)
+    return done.stdout.strip()
 
 
 def wait_for_rejoin(server, patience=60):

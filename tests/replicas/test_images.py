@@ -1,6 +1,5 @@
 """Joining a log in MySQL by images, the image that MySQL keeps, and trimming."""
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -8,7 +7,7 @@ import threading
 
 import pytest
 
-from conftest import replica, wait_for_all, wait_for_rejoin, wait_for_role
+from conftest import replica, sql, wait_for_all, wait_for_rejoin, wait_for_role
 from support.server import tidings, wait_until
 
 # An image after each MiB of log, and no log behind it that is kept for its age.
@@ -26,14 +25,6 @@ def stop(server):
     server.close_actors()
     server.actors.clear()
     server.stop()
-
-
-def sql(server, statement):
-    url = server.arguments[server.arguments.index("--mysql") + 1]
-    socket, database = re.search(r"socket=([^&]*)", url).group(1), re.search(r"/([a-z0-9_]+)\?", url).group(1)
-    done = subprocess.run(["mariadb", "--no-defaults", f"--socket={socket}", "--user=root", "--skip-column-names", database,
-                           "--execute", statement], check=True, capture_output=True, text=True)
-    return done.stdout.strip()
 
 
 def image_of(server):

@@ -116,6 +116,14 @@ static enum tidings_err open_replica(const struct tidings_options *options, stru
     return err;
 }
 
+enum tidings_err engine_open_beside(const struct tidings_options *options, const char *dir,
+                                    struct tidings **engine, const char **message)
+{
+    char url[URL_BYTES];
+    database_url(options->dir, url);
+    return open_on_log(options, dir, url, engine, message);
+}
+
 /* A server that follows: every change goes to the hidden one. */
 static enum tidings_err open_follower(const struct tidings_options *options,
                                       struct tidings **engine, const char **message)
@@ -185,6 +193,13 @@ enum tidings_err engine_open(const struct tidings_options *options, struct tidin
                              const char **message)
 {
     return chosen()->open(options, engine, message);
+}
+
+unsigned engine_servers(unsigned most)
+{
+    const char *text = getenv("TIDINGS_TEST_SERVERS");
+    unsigned long asked = text && chosen()->open == open_replica ? strtoul(text, NULL, 10) : 1;
+    return asked < 1 ? 1 : asked < most ? (unsigned)asked : most;
 }
 
 void engine_must_exist(void)

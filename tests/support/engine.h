@@ -16,6 +16,16 @@
 enum tidings_err engine_open(const struct tidings_options *options, struct tidings **engine,
                              const char **message);
 
+/*
+ * Another server on the data of an engine that is open: its own directory, `dir`, and the log in MySQL of options->dir. Only
+ * on the engine `replica`.
+ */
+enum tidings_err engine_open_beside(const struct tidings_options *options, const char *dir,
+                                    struct tidings **engine, const char **message);
+
+/* How many servers a test of several has: TIDINGS_TEST_SERVERS on the engine `replica`, else 1. */
+unsigned engine_servers(unsigned most);
+
 /* Ends the program here, rather than where an engine is first opened, if there is none of that name. */
 void engine_must_exist(void);
 

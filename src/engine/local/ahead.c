@@ -117,7 +117,7 @@ static bool ahead_next_row(struct ahead *ahead, struct change *change)
     while (ahead->n_rows < AHEAD_ROWS_MAX) {
         if (change_decode(&ahead->decoder, change)) {
             ahead->n_rows++;
-            if (change->table != CHANGE_TOLD)
+            if (change_is_row(change->table))
                 return true;
         } else if (!ahead->n_records) {
             return false;

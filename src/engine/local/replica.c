@@ -108,6 +108,8 @@ static void replica_register(struct replica *replica, int64_t *told_ms)
     row.image_position = replica_image_position(replica);
     snprintf(row.address, sizeof row.address, "%.250s", replica->address);
     enum log_outcome outcome = log_mysql_register(replica->asking, &row);
+    if (outcome == LOG_DONE && !replica->noted)
+        replica->noted = replica_identity_note(replica);
     if (replica_is_silent(outcome) && atomic_load(&replica->local->role) != TIDINGS_WRITER)
         replica_away_note(replica, true);
     *told_ms = wait_now_ms();
@@ -154,6 +156,8 @@ static void *replica_main(void *arg)
             ok = replica_follow(replica, &writer, &at_end);
             at_end |= replica->seen.ahead_ms != 0;
             takes = ok && replica_may_take_over(replica, &writer) && at_end;
+        } else if (atomic_load(&local->role) != TIDINGS_WRITER) {
+            ok = false; /* no question will make reads exact: none waits for one */
         }
         replica_reads_conclude(replica, reads, asked_ms, ok);
         replica_unsure_expire(replica, wait_now_ms());
@@ -202,10 +206,11 @@ static enum tidings_err replica_secret_read(struct replica *replica, const char 
     if (replica->local->wire_context)
         return TIDINGS_OK;
     enum log_outcome outcome = log_mysql_secret(replica->asking, secret);
+    if (outcome == LOG_DONE)
+        outcome = log_mysql_seal(replica->asking, replica->seal_secret);
     if (outcome != LOG_DONE)
         return replica_refuse(replica, outcome, message);
-    bool ok = replica_key_derive("tidings seal 1", secret, replica->seal_secret) &&
-              replica_key_derive("tidings peer 1", secret, peer_key);
+    bool ok = replica_key_derive("tidings peer 1", secret, peer_key);
     if (ok)
         replica->local->wire_context = wire_context_new(peer_key);
     explicit_bzero(secret, sizeof secret);
@@ -262,6 +267,37 @@ enum tidings_err replica_secret(struct local *local, uint8_t secret[TIDINGS_SECR
     return TIDINGS_OK;
 }
 
+/* What the directory seals cursors with; random bytes if it has sealed none. */
+static enum tidings_err replica_seal_read(const char *dir, uint8_t seal[TIDINGS_SECRET_BYTES])
+{
+    char path[PATH_BYTES];
+    uint8_t *bytes = NULL;
+    size_t n = 0;
+    bool found = path_join(path, dir, STORE_SEAL_KEY) &&
+                 !file_read(path, TIDINGS_SECRET_BYTES, &bytes, &n) && n == TIDINGS_SECRET_BYTES;
+    if (found)
+        memcpy(seal, bytes, TIDINGS_SECRET_BYTES);
+    if (bytes)
+        explicit_bzero(bytes, n);
+    free(bytes);
+    return found || getrandom(seal, TIDINGS_SECRET_BYTES, 0) == TIDINGS_SECRET_BYTES ? TIDINGS_OK
+                                                                                     : TIDINGS_IO;
+}
+
+/* The directory has what the servers of the log seal cursors with: these are good, too, when it is a lone server again. */
+static enum tidings_err replica_seal_keep(struct replica *replica, const char **message)
+{
+    const char *dir = replica->local->store->dir;
+    uint8_t own[TIDINGS_SECRET_BYTES];
+    enum tidings_err err = replica_seal_read(dir, own);
+    bool is_new = err || memcmp(own, replica->seal_secret, sizeof own) != 0;
+    explicit_bzero(own, sizeof own);
+    if (is_new &&
+        file_replace(dir, STORE_SEAL_KEY, replica->seal_secret, sizeof replica->seal_secret))
+        return store_fail(file_error(), message, "seal.key cannot be written", true);
+    return TIDINGS_OK;
+}
+
 /* The directory's own history begins the log, if there is none. */
 enum tidings_err replica_begin(struct local *local, const char **message)
 {
@@ -271,10 +307,16 @@ enum tidings_err replica_begin(struct local *local, const char **message)
     struct chain chain = kv_chain(local->kv);
     memcpy(beginning.cluster, local->store->id, LOG_CLUSTER_BYTES);
     memcpy(beginning.chain, chain.bytes, LOG_CHAIN_BYTES);
+    enum tidings_err err = replica_seal_read(local->store->dir, beginning.seal);
+    if (err)
+        return err;
     enum log_outcome outcome = log_mysql_begin(replica->asking, &beginning);
+    explicit_bzero(beginning.seal, sizeof beginning.seal);
     if (outcome != LOG_DONE)
         return replica_refuse(replica, outcome, message);
-    enum tidings_err err = replica_secret_read(replica, message);
+    err = replica_secret_read(replica, message);
+    if (!err)
+        err = replica_seal_keep(replica, message);
     return err ? err : replica_join_check(replica, message);
 }
 
@@ -314,6 +356,8 @@ enum tidings_err replica_start(struct local *local, const struct tidings_options
     follower->chainer = chainer_new();
     if (!follower->records || !follower->chainer)
         return TIDINGS_NO_MEMORY;
+    if (!replica_identity_begin(replica))
+        return store_fail(file_error(), message, "the file `replica` cannot be written", true);
     err = replica_image_start(replica, options);
     if (err)
         return err;

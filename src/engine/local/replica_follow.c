@@ -62,7 +62,7 @@ void replica_submit_read(struct local *local, struct tidings_call *call)
     }
     bool writes = atomic_load(&local->role) == TIDINGS_WRITER;
     pthread_mutex_lock(&replica->mutex);
-    bool is_pointless = atomic_load(&replica->stopping) || replica->away;
+    bool is_pointless = atomic_load(&replica->stopping) || replica->away || replica->broken;
     bool late = writes && atomic_load(&replica->append_underway);
     struct tidings_call **list = late ? &replica->late_reads : &replica->reads;
     if (!is_pointless) {

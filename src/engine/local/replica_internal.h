@@ -32,6 +32,7 @@ struct replica {
     uint8_t seal_secret[TIDINGS_SECRET_BYTES];
     struct kv_decider decider;
     bool begins;                   /* there was no log when it was opened */
+    bool noted;                    /* the directory has its id */
     struct replica_keeper *keeper; /* replica_image.c */
     pthread_t follower, appender, pushed;
     bool started, pushed_started;
@@ -169,6 +170,14 @@ void replica_unsure_resolve(struct replica *replica, uint64_t fence);
 
 /* Gives up what took too long, by that time. */
 void replica_unsure_expire(struct replica *replica, int64_t now_ms);
+
+/* ---- replica_identity.c --------------------------------------------------------------------- */
+
+/* Before this server is registered: the directory has its id. False: the file cannot be written. */
+bool replica_identity_begin(struct replica *replica);
+
+/* It is registered: those that had the directory before are not any more. False: not now. */
+bool replica_identity_note(struct replica *replica);
 
 /* ---- replica_push.c ------------------------------------------------------------------------- */
 

@@ -66,6 +66,7 @@ struct log_beginning {
     uint64_t position;
     uint8_t chain[LOG_CHAIN_BYTES];
     uint64_t era;
+    uint8_t seal[LOG_SECRET_BYTES]; /* with which cursors have been sealed */
 };
 
 /* Makes the tables. Several servers may do so at once, and again: LOG_DONE as well if the log of this cluster is there, wherever
@@ -76,9 +77,10 @@ enum log_outcome log_mysql_begin(struct log_mysql *log, const struct log_beginni
 enum { LOG_HOST_BYTES = 64 };
 enum log_outcome log_mysql_local_host(struct log_mysql *log, char host[LOG_HOST_BYTES]);
 
-/* What all servers of the cluster share: its id, and the secret by which they know each other. */
+/* What all servers of the cluster share: its id, the secret by which they know each other, and the one of cursors. */
 enum log_outcome log_mysql_cluster(struct log_mysql *log, uint8_t cluster[LOG_CLUSTER_BYTES]);
 enum log_outcome log_mysql_secret(struct log_mysql *log, uint8_t secret[LOG_SECRET_BYTES]);
+enum log_outcome log_mysql_seal(struct log_mysql *log, uint8_t seal[LOG_SECRET_BYTES]);
 
 /* ---- The writer ----------------------------------------------------------------------------- */
 
@@ -199,7 +201,7 @@ struct log_replica {
 
 /* The replica is there, now. */
 enum log_outcome log_mysql_register(struct log_mysql *log, const struct log_replica *replica);
-/* In the order of ids, at most LOG_REPLICAS_MAX. */
+/* Those that were seen last come first; at most LOG_REPLICAS_MAX. */
 enum log_outcome log_mysql_replicas(struct log_mysql *log, struct log_replica *replicas, size_t max,
                                     size_t *n);
 enum log_outcome log_mysql_forget(struct log_mysql *log, uint64_t id);

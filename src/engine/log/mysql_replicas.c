@@ -40,7 +40,7 @@ enum log_outcome log_mysql_replicas(struct log_mysql *log, struct log_replica *r
     assert(max <= LOG_REPLICAS_MAX);
     log_put(text,
             "SELECT id,address,position,era,image_position,TIMESTAMPDIFF(MICROSECOND,seen,NOW(3)) "
-            "DIV 1000 FROM tidings_replica ORDER BY id LIMIT ",
+            "DIV 1000 FROM tidings_replica ORDER BY seen DESC,id LIMIT ",
             max);
     enum log_outcome outcome = log_ask(log);
     if (outcome)

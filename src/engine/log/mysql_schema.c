@@ -63,6 +63,11 @@ enum log_outcome log_mysql_secret(struct log_mysql *log, uint8_t secret[LOG_SECR
     return read_setting(log, "secret", secret, LOG_SECRET_BYTES);
 }
 
+enum log_outcome log_mysql_seal(struct log_mysql *log, uint8_t seal[LOG_SECRET_BYTES])
+{
+    return read_setting(log, "seal", seal, LOG_SECRET_BYTES);
+}
+
 /* *version is 0 if nobody has begun. */
 static enum log_outcome read_version(struct log_mysql *log, uint64_t *version)
 {
@@ -164,6 +169,7 @@ static enum log_outcome fill_tables(struct log_mysql *log, const struct log_begi
             SCHEMA_VERSION);
     log_put_bytes(text, "),('cluster',", beginning->cluster, sizeof beginning->cluster);
     log_put_bytes(text, "),('secret',", secret, sizeof secret);
+    log_put_bytes(text, "),('seal',", beginning->seal, sizeof beginning->seal);
     buf_literal(text, ");COMMIT");
     enum log_outcome outcome = log_change(log, &rows);
     explicit_bzero(secret, sizeof secret);

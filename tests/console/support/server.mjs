@@ -14,17 +14,35 @@ const START_MS = 30_000;
 /** On the cluster engine the directory's name stands for a database of tests/support/with-mariadb. */
 export const isCluster = process.env.TIDINGS_TEST_ENGINE === "cluster";
 
+/** Each server has a directory, and a log in MySQL that it shares with those `beside` it. */
+export const isReplica = process.env.TIDINGS_TEST_ENGINE === "replica";
+
+/** How many servers a stage has, on the engine `replica`. */
+export const servers = isReplica ? Number(process.env.TIDINGS_TEST_SERVERS ?? 1) : 1;
+
 function run(...args) {
     const done = spawnSync(program, args, { env: { ...process.env, TIDINGS_JWT_SECRET: SECRET }, encoding: "utf8" });
     if (done.status !== 0) throw new Error(`tidings ${args.join(" ")}: ${done.stderr}`);
     return done.stdout.trim();
 }
 
-/** How the program is told where its data is. */
-function placeOf(dir) {
-    if (!isCluster) return ["--data", join(dir, "data")];
-    const name = `c_${createHash("sha256").update(dir).digest("hex").slice(0, 16)}`;
-    return ["--engine", "cluster", "--mysql", process.env.TIDINGS_TEST_MYSQL.replace("/?", `/${name}?`)];
+/** An empty database, if there is none of the name. */
+function makeDatabase(name) {
+    const socket = /socket=([^&]*)/.exec(process.env.TIDINGS_TEST_MYSQL)[1];
+    const done = spawnSync("mariadb", ["--no-defaults", `--socket=${socket}`, "--user=root", "--execute",
+        `CREATE DATABASE IF NOT EXISTS ${name}`], { encoding: "utf8" });
+    if (done.status !== 0) throw new Error(`no database: ${done.stderr}`);
+}
+
+/** How the program is told where its data is; `shared` names the database. */
+function placeOf(dir, shared) {
+    const data = ["--data", join(dir, "data")];
+    if (!isCluster && !isReplica) return data;
+    const name = `c_${createHash("sha256").update(shared).digest("hex").slice(0, 16)}`;
+    const mysql = ["--mysql", process.env.TIDINGS_TEST_MYSQL.replace("/?", `/${name}?`)];
+    if (isCluster) return ["--engine", "cluster", ...mysql];
+    makeDatabase(name);
+    return [...data, ...mysql, "--freshness", "exact"];
 }
 
 const generous = ["--follow-burst", "100000", "--react-burst", "100000", "--comment-burst", "100000", "--publish-burst",
@@ -33,22 +51,35 @@ const generous = ["--follow-burst", "100000", "--react-burst", "100000", "--comm
 export class Server {
     #child = null;
     #dir;
+    #shared;
+    #members = [this];
     #tokens = new Map();
     #log = "";
     port = 0;
     /** What `serve --dev` printed; empty without it. */
     link = "";
 
-    /** `args` are further flags; in a cluster it may be `beside` another, on the same database. */
+    /** `args` are further flags; it may be `beside` another, on the same database. */
     constructor({ dev = false, args = [], beside = null } = {}) {
         this.dev = dev;
         this.args = args;
-        this.#dir = beside ? beside.#dir : mkdtempSync(join(tmpdir(), "tidings-console-"));
+        this.#dir = beside && !isReplica ? beside.#dir : mkdtempSync(join(tmpdir(), "tidings-console-"));
+        this.#shared = beside ? beside.#shared : this.#dir;
         mkdirSync(this.backups, { recursive: true });
     }
 
     get origin() {
         return `http://127.0.0.1:${this.port}`;
+    }
+
+    /** Calls go to any of these from now on, at random, as long as they run. */
+    joinedBy(others) {
+        this.#members = [this, ...others];
+    }
+
+    /** Those that run. */
+    get running() {
+        return this.#members.filter((one) => one.#child);
     }
 
     get backups() {
@@ -57,7 +88,7 @@ export class Server {
 
     /** Starts it, again on the same port if it ran before. */
     async start() {
-        const place = placeOf(this.#dir);
+        const place = placeOf(this.#dir, this.#shared);
         if (isCluster) run("cluster", "init", ...place.slice(2));
         const places = [...place, "--backup-dir", this.backups];
         const how = ["--listen", `127.0.0.1:${this.port}`, ...(this.dev ? ["--dev"] : [])];
@@ -119,7 +150,9 @@ export class Server {
 
     /** A call that must work; the answer. */
     async call(user, method, path, body, role = "user") {
-        const answer = await fetch(`${this.origin}${path}`, {
+        const running = this.running;
+        const { origin } = running[Math.floor(Math.random() * running.length)] ?? this;
+        const answer = await fetch(`${origin}${path}`, {
             method,
             headers: { ...this.#headers(user, role), "Content-Type": "application/json" },
             ...(body === undefined ? {} : { body: JSON.stringify(body) }),

@@ -1,30 +1,41 @@
-// A server and a browser: for all tests of a file, each of which takes users of its own, or for one test alone.
+// A server and a browser: for all tests of a file, each of which takes users of its own, or for one test alone. On the engine
+// `replica` there may be several: every call goes to any of them at random, and `open` takes one after the other.
 import { after, afterEach, before } from "node:test";
 import { Browser } from "./browser.mjs";
-import { Server } from "./server.mjs";
+import { Server, servers } from "./server.mjs";
 
 /** `prepare` fills the server before the first test. */
 export function stage({ prepare, ...options } = {}) {
     const made = { server: new Server(options), browser: null };
+    // What `serve --dev` signs in with is one server's own.
+    const others = options.dev ? [] : Array.from({ length: servers - 1 }, () => new Server({ ...options, beside: made.server }));
+    let turn = 0;
+    const nextServer = () => {
+        const running = made.server.running;
+        return running[turn++ % running.length] ?? made.server;
+    };
     before(async () => {
         await made.server.start();
+        for (const one of others) await one.start();
+        made.server.joinedBy(others);
         await prepare?.(made.server);
         made.browser = await Browser.launch();
     });
     afterEach(() => made.browser?.finish());
     after(async () => {
         await made.browser?.close();
-        await made.server.close();
+        for (const one of [...others, made.server]) await one.close();
     });
     let next = 100;
     return {
         server: made.server,
         /** Ids that no other test of the file has. */
         users: (n) => Array.from({ length: n }, () => next++),
-        async open(user, { role, ...how } = {}) {
-            return (await made.browser.window(made.server, how)).signIn(user, role);
+        async open(user, { role, at, ...how } = {}) {
+            return (await made.browser.window(at ?? nextServer(), how)).signIn(user, role);
         },
         window: (how) => made.browser.window(made.server, how),
+        others,
     };
 }
 

@@ -45,7 +45,6 @@ READY = "a replica is ready a moment after it listens, when it has compared its 
 
 # The same, of servers on a log in MySQL.
 NOT_REPLICAS = {
-    "test_config.py::test_secrets_of_the_directory_are_private": "the secret of cursors is made of the log's",
     "test_durability.py::test_readiness_and_status_say_which_durability": READY,
     "test_durability.py::test_readiness_says_when_there_is_no_room": READY,
     "test_operation.py::test_readiness_goes_before_the_server_does": READY,

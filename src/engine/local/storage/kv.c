@@ -765,6 +765,7 @@ bool kv_get_long(struct kv_txn *txn, enum table table, struct bytes key, struct 
 void kv_touch(struct kv_txn *txn, enum table table, struct bytes key)
 {
     MDB_val k = val_of(key), v;
+    assert(table < TABLE_COUNT);
     if (txn->err || mdb_get(txn->handle, txn->kv->dbi[table], &k, &v) || !v.mv_size)
         return;
     volatile uint8_t first =
