@@ -44,6 +44,7 @@ struct config {
     const char *webhook_allow;
     const char *webhook_ca_file;
     const char *kafka, *kafka_topic, *kafka_sasl, *kafka_user, *kafka_ca_file;
+    const char *tables;
     bool dev;
     struct tidings_settings engine;
     struct http_config http;
