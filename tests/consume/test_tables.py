@@ -6,6 +6,7 @@ import signal
 import pytest
 import table_rows
 from conftest import replicas, writer_of
+from losing import Losing
 from support.metrics import scrape
 from support.server import make_database, wait_until
 from table_rows import FAST, Traffic, catch_up, check, numbers, place, sql, url_of
@@ -137,6 +138,18 @@ def test_mysql_away_and_back(make_lone, database):
     wait_until(lambda: not tables_of(server)["trouble"], "and nothing is wrong any more")
     said = [line["message"] for line in server.log_lines() if line.get("consumer") == "tables"]
     assert said.count("the consumer fails") == said.count("the consumer works again") == 2
+
+
+def test_a_commit_whose_answer_is_lost_counts_once(make_lone, database):
+    between = Losing(table_rows.SOCKET)
+    server = make_lone({"tables": f"mysql://root@localhost/{database}?socket={between.path}"})
+    traffic = Traffic(server, 10)
+    between.every = 3
+    wait_until(lambda: traffic.do(10) or (between.unanswered >= 5 and between.unsent >= 5), "commits are lost")
+    between.every = 0
+    check(server, database)
+    assert compare(database) == 0
+    between.close()
 
 
 def compare(database, patience=60):
