@@ -7,10 +7,13 @@
 #include "base/wait.h"
 #include "consume/tables_internal.h"
 
-/* A lock that does not come says that nothing was done, and a connection that is lost holds none for long. */
-static const char session[] = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE;"
-                              "SET SESSION completion_type=0, innodb_lock_wait_timeout=5 "
-                              "/*M!100301 , idle_write_transaction_timeout=10*/";
+/*
+ * A transaction is one packet; so only one that was refused can stay open, if whoever sent it stands still. Its lock ends with its
+ * connection, after a few seconds without a statement. A lock that does not come says that nothing was done.
+ */
+static const char session[] =
+    "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE;"
+    "SET SESSION completion_type=0, innodb_lock_wait_timeout=5, wait_timeout=5";
 
 struct buf *tables_text(struct tables *tables)
 {

@@ -1,4 +1,5 @@
-"""A socket between a server and MySQL that loses COMMITs: by turns the statements never arrive, or their answer does not."""
+"""A socket between a server and MySQL that loses COMMITs: by turns the statements never arrive, or their answer does not; or that
+holds them back until they are let through, whoever sent them."""
 import os
 import select
 import socket
@@ -16,7 +17,9 @@ class Losing:
         self.listener.bind(self.path)
         self.listener.listen(8)
         self.every = 0  # 0: none is lost
-        self.commits = self.unsent = self.unanswered = 0
+        self.commits = self.unsent = self.unanswered = self.held = 0
+        self.open = threading.Event()
+        self.open.set()
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self):
@@ -56,6 +59,9 @@ class Losing:
 
     def passes(self, server, piece):
         self.commits += 1
+        if not self.open.is_set():
+            self.held += 1
+            self.open.wait()
         if not self.every or self.commits % self.every:
             return True
         if (self.commits // self.every) % 2:

@@ -313,6 +313,35 @@ def test_whoever_takes_over_goes_on_at_the_position(make_servers, how):
     replicas.wait_for_all(others)
 
 
+def test_statements_that_come_after_a_takeover_change_nothing(make_servers, database):
+    between = [Losing(table_rows.SOCKET) for _ in range(2)]
+    servers = make_servers(2, more=[["--tables", f"mysql://root@localhost/{database}?socket={one.path}"] for one in between],
+                           settings=FAST)
+    writer = writer_of(servers)
+    own = between[servers.index(writer)]
+    traffic = Traffic(writer, 14)
+    traffic.do(50)
+    check(writer, database)
+    own.open.clear()
+    traffic.do(20)
+    wait_until(lambda: own.held, "its statements are under way")
+    leave(writer, lambda server: server.process.send_signal(signal.SIGSTOP))
+    try:
+        following = writer_of([one for one in servers if one is not writer])
+        traffic.at(following)
+        traffic.do(20)
+        check(following, database)
+        own.open.set()
+        traffic.do(20)
+        check(following, database)
+    finally:
+        own.open.set()
+        writer.process.send_signal(signal.SIGCONT)
+    assert compare(database) == 0
+    for one in between:
+        one.close()
+
+
 def test_a_writer_that_slept_changes_nothing(make_servers):
     servers = make_servers(3, settings={"tables": "log", **FAST})
     writer = writer_of(servers)
