@@ -29,7 +29,7 @@ bool tables_apply(struct tables *tables, const struct tidings_event *events, siz
     for (size_t i = 0; i < n; i++)
         tables_batch_add(tables->batch, &events[i], &settings);
     tables_batch_put(tables->batch, text);
-    tables_outbox_put(text, events, n);
+    tables_outbox_put(tables, text, events, n);
     buf_literal(text, ";COMMIT");
     if (!tables_run(tables))
         return false;

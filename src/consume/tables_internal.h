@@ -59,6 +59,7 @@ struct tables {
     bool has_tables; /* they were looked at once */
     bool has_no_gap; /* a page was told since the connection was made */
     bool is_fresh;   /* filled, and nothing was told since */
+    bool has_others; /* who go through events, too */
     bool due;        /* the outbox may have rows to settle */
     int64_t swept_ms, settled_ms;
     struct tables_batch *batch;
@@ -132,8 +133,12 @@ bool tables_read_events(struct tables *tables, uint64_t after, struct tidings_ev
 
 /* ---- tables_outbox.c -------------------------------------------------------------------------- */
 
+/* Whether there are others. */
+bool tables_outbox_look(struct tables *tables);
+
 /* Appends `;INSERT` of those that have a place in it; the same again changes nothing. */
-void tables_outbox_put(struct buf *text, const struct tidings_event *events, size_t n);
+void tables_outbox_put(const struct tables *tables, struct buf *text,
+                       const struct tidings_event *events, size_t n);
 
 /* What is kept up to that event goes into it. *last: the last event of all. */
 bool tables_outbox_fill(struct tables *tables, struct consumer *consumer, uint64_t up_to,

@@ -28,7 +28,8 @@ static void outbox_put_payload(struct buf *text, const struct tidings_event *eve
     buf_literal(text, "',");
 }
 
-void tables_outbox_put(struct buf *text, const struct tidings_event *events, size_t n)
+void tables_outbox_put(const struct tables *tables, struct buf *text,
+                       const struct tidings_event *events, size_t n)
 {
     size_t put = 0;
     for (size_t i = 0; i < n; i++) {
@@ -43,7 +44,7 @@ void tables_outbox_put(struct buf *text, const struct tidings_event *events, siz
         buf_text(text, type);
         buf_char(text, '\'');
         outbox_put_payload(text, &events[i]);
-        buf_literal(text, "1,");
+        buf_text(text, tables->has_others ? "1," : "3,");
         tables_put_time(text, (uint64_t)events[i].happened_at);
         buf_char(text, ',');
         tables_put_time(text, (uint64_t)events[i].happened_at);
@@ -68,7 +69,7 @@ bool tables_outbox_fill(struct tables *tables, struct consumer *consumer, uint64
             continue;
         struct buf *text = tables_text(tables);
         tables_put_fence(tables, text);
-        tables_outbox_put(text, events, wanted);
+        tables_outbox_put(tables, text, events, wanted);
         buf_literal(text, ";COMMIT");
         if (!tables_run(tables))
             return false;
@@ -103,11 +104,18 @@ static bool outbox_look(struct tables *tables, uint64_t *all, uint64_t *one)
         *one = others && row->position < *one ? *one : row->position;
         others = true;
     }
+    tables->has_others = others;
     if (*one > tables->place.position)
         *one = tables->place.position;
     tidings_answer_release(&answer);
     return !err ||
            tables_fail(tables, "how far others are cannot be read: %s", tidings_err_text(err));
+}
+
+bool tables_outbox_look(struct tables *tables)
+{
+    uint64_t all, one;
+    return outbox_look(tables, &all, &one);
 }
 
 static void outbox_put_status(struct buf *text, int status, uint64_t after, uint64_t up_to)

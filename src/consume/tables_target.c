@@ -121,7 +121,7 @@ static bool tables_are_ready(struct tables *tables, struct consumer *consumer)
         return true;
     tables_disconnect(tables);
     if (!tables_connect(tables) || !tables_make(tables) || !tables_read_place(tables) ||
-        !tables_judge(tables, &why))
+        !tables_outbox_look(tables) || !tables_judge(tables, &why))
         return false;
     if (*why)
         return tables_refill(tables, consumer, why);
