@@ -42,7 +42,7 @@ void tables_disconnect(struct tables *tables)
 {
     sql_close(tables->sql);
     tables->sql = NULL;
-    tables->has_place = tables->has_no_gap = false;
+    tables->has_place = false;
 }
 
 bool tables_fail(struct tables *tables, const char *format, ...)

@@ -57,7 +57,6 @@ struct tables {
     struct tables_place place;
     bool has_place;  /* place is as the table has it */
     bool has_tables; /* they were looked at once */
-    bool has_no_gap; /* a page was told since the connection was made */
     bool is_fresh;   /* filled, and nothing was told since */
     bool has_others; /* who go through events, too */
     bool due;        /* the outbox may have rows to settle */

@@ -109,7 +109,6 @@ static bool tables_refill(struct tables *tables, struct consumer *consumer, cons
     if (!tables_fill(tables, consumer, tables_era(tables)))
         return false;
     tables->is_fresh = true;
-    tables->has_no_gap = false;
     return true;
 }
 
@@ -129,6 +128,19 @@ static bool tables_are_ready(struct tables *tables, struct consumer *consumer)
     return tables_follow_rules(tables, consumer);
 }
 
+/* Events between the tables and the consumer's position: there are some if somebody has put the tables back, or while they were
+ * filled for two reasons. No page has these. */
+static bool tables_close_gap(struct tables *tables, struct consumer *consumer)
+{
+    uint64_t up_to = consume_position(consumer);
+    if (tables->place.position >= up_to)
+        return true;
+    if (!is_kept(tables, tables->place.position) &&
+        !tables_refill(tables, consumer, "events behind them are gone"))
+        return false;
+    return tables->place.position >= up_to || tables_advance(tables, consumer, up_to);
+}
+
 /* Somebody may have set the state by hand. */
 static bool tables_look_after(struct tables *tables, struct consumer *consumer)
 {
@@ -136,7 +148,7 @@ static bool tables_look_after(struct tables *tables, struct consumer *consumer)
         return false;
     if (tables->place.state == TABLES_FILLING)
         return tables_refill(tables, consumer, "the state says so");
-    if (!tables_follow_rules(tables, consumer))
+    if (!tables_close_gap(tables, consumer) || !tables_follow_rules(tables, consumer))
         return false;
     if (is_due(tables) && !tables_compare(tables, consumer))
         return false;
@@ -173,31 +185,11 @@ static enum consumer_filled tables_target_fill(void *ctx, struct consumer *consu
 
 /* ---- Telling ---------------------------------------------------------------------------------- */
 
-/* Events between the tables and the page are there if somebody has put the tables back. */
-static bool tables_close_gap(struct tables *tables, struct consumer *consumer, uint64_t first)
-{
-    struct tidings_event events[TABLES_EVENTS_MAX];
-    size_t n;
-    if (tables->has_no_gap || tables->place.position >= first)
-        return true;
-    if (!tables_read_events(tables, tables->place.position, events, &n))
-        return false;
-    if (n && events[0].event_id < first) {
-        if (!is_kept(tables, tables->place.position))
-            return tables_refill(tables, consumer, "events behind them are gone");
-        if (!tables_advance(tables, consumer, first - 1))
-            return false;
-    }
-    return true;
-}
-
 static bool tables_tell_page(struct tables *tables, struct consumer *consumer,
                              struct consumer_page *page)
 {
-    if (!tables_are_ready(tables, consumer) ||
-        !tables_close_gap(tables, consumer, page->events[0].event_id))
+    if (!tables_are_ready(tables, consumer) || !tables_close_gap(tables, consumer))
         return false;
-    tables->has_no_gap = true;
     while (page->done < page->n) {
         const struct tidings_event *events = page->events + page->done;
         size_t left = page->n - page->done, n = 0;

@@ -1,6 +1,7 @@
 """Tables for others, by a lone server and by three: exactly what the events say up to the position beside them, whatever fails."""
 import itertools
 import os
+import shutil
 import signal
 
 import pytest
@@ -68,6 +69,18 @@ def test_tables_are_filled_with_what_was_there_before(make_server, database):
     check(server, database)
     compare(database)
     assert place(database)[2] == 0
+
+
+def test_what_happens_while_they_are_filled_is_not_left_out(make_server, database):
+    between = Losing(table_rows.SOCKET)
+    server = make_server(settings={"tables": f"mysql://root@localhost/{database}?socket={between.path}", **FAST})
+    between.open.clear()
+    traffic = Traffic(server.start(), 16)
+    wait_until(lambda: between.held, "filling has begun")
+    traffic.do(30)
+    between.open.set()
+    check(server, database)
+    between.close()
 
 
 def test_an_unfollow_keeps_the_row_with_its_time(make_lone, database):
@@ -229,6 +242,25 @@ def test_tables_that_were_put_back_or_lost_come_back(make_lone, database):
     traffic.at(server)
     check_rows(server, database)
     traffic.do(50)
+    check_rows(server, database)
+
+
+def test_a_directory_that_was_put_back_has_its_tables_filled_anew(make_lone, database, tmp_path):
+    server = make_lone()
+    traffic = Traffic(server, 15)
+    traffic.do(80)
+    leave(server, lambda server: server.stop())
+    shutil.copytree(server.data, tmp_path / "copy")
+    server.start()
+    traffic.at(server)
+    traffic.do(40)
+    check(server, database)
+    leave(server, lambda server: server.stop())
+    shutil.rmtree(server.data)
+    shutil.copytree(tmp_path / "copy", server.data)
+    server.start()
+    wait_until(lambda: any(line.get("reason") == "they are of another history" for line in server.log_lines()), "it says so")
+    wait_until(lambda: place(database)[1] == "ready", "they are filled")
     check_rows(server, database)
 
 
