@@ -108,7 +108,7 @@ static bool tables_refill(struct tables *tables, struct consumer *consumer, cons
     tables_say("the tables are being filled", why);
     if (!tables_fill(tables, consumer, tables_era(tables)))
         return false;
-    tables->is_fresh = true;
+    tables->is_fresh = tables->due = true;
     return true;
 }
 
