@@ -391,6 +391,7 @@ static int start_consume(struct server *server)
         .kafka_topic = config->kafka_topic,
         .tables = config->tables,
         .tables_password = tables_password(server),
+        .tables_compare_hours = config->tables_compare_hours,
         .kafka_tls = config->engine.kafka_tls,
         .kafka_partitions = (uint32_t)config->engine.kafka_partitions,
         .redis = config->redis,

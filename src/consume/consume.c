@@ -88,8 +88,9 @@ static bool start_tables(struct consume *consume, const struct consume_config *c
         return true;
     if (!strcmp(url, "log"))
         url = config->mysql;
-    consume->tables =
-        url ? tables_new(config->tidings, url, config->tables_password, &wrong) : NULL;
+    consume->tables = url ? tables_new(config->tidings, url, config->tables_password,
+                                       config->tables_compare_hours, &wrong)
+                          : NULL;
     snprintf(why, KAFKA_WHY_MAX, "tables: %s", consume->tables ? "out of memory" : wrong);
     if (!consume->tables)
         return false;

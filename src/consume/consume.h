@@ -26,6 +26,7 @@ struct consume_config {
     const char *kafka_topic; /* NULL: tidings.<database>.events, or tidings.events */
     /* mysql://…/database, where tables for others are kept; "log": where the log is; NULL: nowhere. The password may be NULL. */
     const char *tables, *tables_password;
+    uint64_t tables_compare_hours; /* how often everything is compared; 0: never */
     bool kafka_tls;
     uint32_t kafka_partitions;
     const char *

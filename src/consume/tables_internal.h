@@ -52,7 +52,8 @@ struct tables {
     struct tidings *tidings;
     struct sql_url url;
     char *password;
-    struct sql *sql; /* NULL: not connected */
+    uint64_t compare_hours; /* 0: never */
+    struct sql *sql;        /* NULL: not connected */
     struct buf text;
     struct tables_place place;
     bool has_place;  /* place is as the table has it */

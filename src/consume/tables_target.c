@@ -96,11 +96,9 @@ static bool tables_follow_rules(struct tables *tables, struct consumer *consumer
 
 static bool is_due(struct tables *tables)
 {
-    struct tidings_settings settings;
     if (tables->place.state == TABLES_COMPARE)
         return true;
-    return !tidings_settings_of(tables->tidings, &settings) && settings.reconcile_hours &&
-           tables->place.compared_s_ago >= settings.reconcile_hours * 3600;
+    return tables->compare_hours && tables->place.compared_s_ago >= tables->compare_hours * 3600;
 }
 
 static bool tables_refill(struct tables *tables, struct consumer *consumer, const char *why)
@@ -228,7 +226,7 @@ const struct consumer_target tables_target = {
 /* ---- Life ------------------------------------------------------------------------------------- */
 
 struct tables *tables_new(struct tidings *tidings, const char *url, const char *password,
-                          const char **wrong)
+                          uint64_t compare_hours, const char **wrong)
 {
     struct sql_url parsed;
     if (!sql_url_parse(url, &parsed, wrong))
@@ -242,6 +240,7 @@ struct tables *tables_new(struct tidings *tidings, const char *url, const char *
         return NULL;
     tables->tidings = tidings;
     tables->url = parsed;
+    tables->compare_hours = compare_hours;
     tables->batch = tables_batch_new();
     tables->password = password ? strdup(password) : NULL;
     buf_init(&tables->text, TABLES_TEXT_MAX);

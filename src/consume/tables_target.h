@@ -9,9 +9,9 @@ struct tables;
 
 extern const struct consumer_target tables_target;
 
-/* The URL names a database. Nobody is connected to yet. NULL: *wrong is a static text that says what is. */
+/* The URL names a database. Everything is compared each compare_hours, 0: never. Nobody is connected to yet. NULL: *wrong is a static text that says what is. */
 struct tables *tables_new(struct tidings *tidings, const char *url, const char *password,
-                          const char **wrong);
+                          uint64_t compare_hours, const char **wrong);
 void tables_free(struct tables *tables);
 
 #endif
