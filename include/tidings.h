@@ -898,6 +898,9 @@ struct tidings_event {
     int64_t delta;
     uint64_t post_id;               /* COMMENT_, VOTE_ and SCENE_: the post it belongs to */
     enum tidings_reaction reaction; /* REACTION_, VOTE_ */
+    /* What never changes, and EVENTS alone tells: 0 for those who watch, or if there is none. */
+    enum tidings_post_kind post_kind; /* of the post that it is about or belongs to */
+    uint64_t parent_id;               /* COMMENT_: the comment that is answered */
 };
 
 /* What subscribers are told of carries a tag, "story:123"; those events are for webhooks. Writes it

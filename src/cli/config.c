@@ -51,6 +51,8 @@ static const struct cli_option options[] = {
      .help = "how the server signs in there"},
     TEXT(kafka_user, "NAME", NULL, "as whom it does")
     TEXT(kafka_ca_file, "FILE", NULL, "CA certificates for Kafka, instead of the system's")
+    TEXT(tables, "URL", NULL,
+         "mysql://user@host:3306/database where tables for others to read are kept; log: where the log of --mysql is")
     TEXT(listen, "HOST:PORT", "127.0.0.1:8080", "address to listen on")
     {"durability", OPTION_WORD, "commit|second", AT(durability), .text = "commit",
      .help = "commit: a change is synced before it is acknowledged; second: once a second"},
@@ -100,8 +102,9 @@ const struct cli_command command_serve = {
         "several, one a line), from the file that TIDINGS_JWT_KEYS_FILE names, or from the address "
         "that jwks_url does; the password of the log in MySQL from TIDINGS_MYSQL_PASSWORD or the "
         "first line of the file that "
-        "TIDINGS_MYSQL_PASSWORD_FILE names, those of Redis and Kafka likewise "
-        "(TIDINGS_REDIS_PASSWORD, TIDINGS_KAFKA_PASSWORD).\n\n"
+        "TIDINGS_MYSQL_PASSWORD_FILE names, those of Redis, Kafka and the tables likewise "
+        "(TIDINGS_REDIS_PASSWORD, TIDINGS_KAFKA_PASSWORD, TIDINGS_TABLES_PASSWORD, by default that "
+        "of MySQL).\n\n"
         "--dev makes its own secret, fills an empty data directory with a demo community, a new "
         "one if none is given, and listens on loopback only. Requests are not logged unless "
         "--access-log is given, backups go to a directory in the data directory, and webhooks may "

@@ -40,6 +40,7 @@ struct server {
     struct password password; /* of the log in MySQL */
     struct password redis_password;
     struct password kafka_password;
+    struct password tables_password;
     struct tidings *tidings;
     struct keyring *keys;
     pthread_mutex_t keys_lock; /* two threads may read the keys again */
@@ -365,6 +366,14 @@ static bool start_push(struct server *server)
     return server->push != NULL;
 }
 
+/* By default that of the log. */
+static const char *tables_password(const struct server *server)
+{
+    if (server->tables_password.given)
+        return server->tables_password.text;
+    return server->password.given ? server->password.text : NULL;
+}
+
 /* Whoever else is told of events. EXIT_FINE, or the code to exit with. */
 static int start_consume(struct server *server)
 {
@@ -380,6 +389,9 @@ static int start_consume(struct server *server)
         .kafka_password = server->kafka_password.given ? server->kafka_password.text : NULL,
         .kafka_ca_file = config->kafka_ca_file,
         .kafka_topic = config->kafka_topic,
+        .tables = config->tables,
+        .tables_password = tables_password(server),
+        .tables_compare_hours = config->tables_compare_hours,
         .kafka_tls = config->engine.kafka_tls,
         .kafka_partitions = (uint32_t)config->engine.kafka_partitions,
         .redis = config->redis,
@@ -628,6 +640,8 @@ static int serve(struct server *server)
         code = password_read(REDIS_PASSWORD, &server->redis_password);
     if (code == OPTIONS_READ)
         code = password_read(KAFKA_PASSWORD, &server->kafka_password);
+    if (code == OPTIONS_READ)
+        code = password_read(TABLES_PASSWORD, &server->tables_password);
     if (code != OPTIONS_READ)
         return code;
     bool again;

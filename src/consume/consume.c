@@ -7,6 +7,7 @@
 
 #include "consume/kafka_target.h"
 #include "consume/redis_target.h"
+#include "consume/tables_target.h"
 #include "sql/url.h"
 
 struct consume {
@@ -14,6 +15,8 @@ struct consume {
     struct consumer *kafka_consumer;
     struct redis_target *redis;
     struct consumer *redis_consumer;
+    struct tables *tables;
+    struct consumer *tables_consumer;
 };
 
 /* As it always was called where there is a database. */
@@ -77,6 +80,25 @@ static bool start_redis(struct consume *consume, const struct consume_config *co
     return consume->redis_consumer != NULL;
 }
 
+static bool start_tables(struct consume *consume, const struct consume_config *config,
+                         char why[KAFKA_WHY_MAX])
+{
+    const char *url = config->tables, *wrong = "there is no log in MySQL";
+    if (!url)
+        return true;
+    if (!strcmp(url, "log"))
+        url = config->mysql;
+    consume->tables = url ? tables_new(config->tidings, url, config->tables_password,
+                                       config->tables_compare_hours, &wrong)
+                          : NULL;
+    snprintf(why, KAFKA_WHY_MAX, "tables: %s", consume->tables ? "out of memory" : wrong);
+    if (!consume->tables)
+        return false;
+    consume->tables_consumer =
+        consume_target_start(config->tidings, &tables_target, consume->tables, config->page);
+    return consume->tables_consumer != NULL;
+}
+
 struct consume *consume_start(const struct consume_config *config, const char **message)
 {
     static char why[KAFKA_WHY_MAX];
@@ -84,7 +106,8 @@ struct consume *consume_start(const struct consume_config *config, const char **
     *message = "out of memory";
     if (!consume)
         return NULL;
-    if (start_kafka(consume, config, why) && start_redis(consume, config, why))
+    if (start_kafka(consume, config, why) && start_redis(consume, config, why) &&
+        start_tables(consume, config, why))
         return consume;
     *message = why;
     consume_stop(consume);
@@ -97,7 +120,9 @@ void consume_stop(struct consume *consume)
         return;
     consume_target_stop(consume->kafka_consumer);
     consume_target_stop(consume->redis_consumer);
+    consume_target_stop(consume->tables_consumer);
     kafka_target_free(consume->kafka);
     redis_target_free(consume->redis);
+    tables_free(consume->tables);
     free(consume);
 }

@@ -7,6 +7,7 @@
  *     consumer.c       a target's thread: whose turn it is, reading, moving on, what is told of failures
  *     kafka_target.c   Kafka: docs/EVENTS.md
  *     redis_target.h   keys in Redis: docs/FORMAT.md
+ *     tables_*.c       tables in MySQL: docs/operations/tables.md
  *
  * It knows the engine by its operations alone: EVENTS to read, CONSUMER_SET and WEBHOOK_REPORT to write. The position is a row of the
  * engine's, so whoever makes changes next goes on there.
@@ -23,6 +24,9 @@ struct consume_config {
     /* Brokers, host:port with commas; NULL: no Kafka. The rest as in struct tidings_options. */
     const char *kafka, *kafka_sasl, *kafka_user, *kafka_password, *kafka_ca_file;
     const char *kafka_topic; /* NULL: tidings.<database>.events, or tidings.events */
+    /* mysql://…/database, where tables for others are kept; "log": where the log is; NULL: nowhere. The password may be NULL. */
+    const char *tables, *tables_password;
+    uint64_t tables_compare_hours; /* how often everything is compared; 0: never */
     bool kafka_tls;
     uint32_t kafka_partitions;
     const char *

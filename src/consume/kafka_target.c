@@ -16,7 +16,7 @@
 #include "domain/event_json.h"
 #include "domain/events.h"
 
-enum { POLL_MS = 50, TOPIC_MS = 3000, MESSAGE_MAX = 1024, KEY_MAX = 32 };
+enum { POLL_MS = 50, TOPIC_MS = 3000, MESSAGE_MAX = 2048, KEY_MAX = 32 };
 
 #define RETENTION_MS (INT64_C(14) * 24 * 60 * 60 * 1000)
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "domain/event_json.h"
 
+#include "domain/event_yl.h"
+
 static void put_number(struct json_out *out, const char *key, uint64_t value)
 {
     json_out_key(out, key);
@@ -48,4 +50,10 @@ void event_members(struct json_out *out, const struct tidings_event *event)
     put_id(out, "author_id", event->author_id);
     put_id(out, "post_id", event->post_id);
     put_word(out, "reaction", event->reaction ? reactions[event->reaction] : NULL);
+    if (event_yl_type(event)) {
+        json_out_key(out, "yl");
+        json_out_object(out);
+        event_yl_members(out, event);
+        json_out_end(out);
+    }
 }

@@ -4,6 +4,8 @@ import importlib.util
 import os
 import sys
 
+import pytest
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, os.pardir, "http")]
 
@@ -11,6 +13,8 @@ _spec = importlib.util.spec_from_file_location("replicas", os.path.join(HERE, os
 replicas = importlib.util.module_from_spec(_spec)
 sys.modules["replicas"] = replicas
 _spec.loader.exec_module(replicas)
+
+pytest.register_assert_rewrite("table_rows")
 
 make_server, make_servers = replicas.make_server, replicas.make_servers
 pytest_addoption = replicas.pytest_addoption

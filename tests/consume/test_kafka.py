@@ -1,5 +1,6 @@
 """What Kafka is told, by a lone server and by three: everything, in order, also when the broker or the writer fails."""
 import itertools
+import json
 import os
 import signal
 import subprocess
@@ -8,10 +9,11 @@ import time
 from pathlib import Path
 
 import pytest
+import table_rows
 import topic
 from conftest import replicas, writer_of
 from support.metrics import scrape
-from support.server import wait_until
+from support.server import make_database, wait_until
 
 LEASE_S = 3
 numbers = itertools.count()
@@ -121,6 +123,30 @@ def test_a_broker_that_is_away_is_told_when_it_is_back(make_lone, failing, mende
     if failing == "kill":
         said = [line["message"] for line in server.log_lines() if line.get("consumer") == "kafka"]
         assert said == ["the consumer fails", "the consumer works again"]
+
+
+def test_the_outbox_says_how_far_kafka_is(make_lone):
+    database = f"tables_kafka_{os.getpid()}"
+    make_database(database)
+    server = make_lone({"tables": table_rows.url_of(database)})
+    topic.some_events(server)
+    topic.catch_up(server)
+    wait_until(lambda: table_rows.place(database)[1] == "ready", "the tables are filled")
+
+    def statuses():
+        return table_rows.sql(database, "SELECT DISTINCT status FROM yl_outbox_event ORDER BY status")
+
+    wait_until(lambda: statuses() == [("3",)], "Kafka was told")
+    topic.control("pause")
+    try:
+        topic.some_events(server)
+        table_rows.catch_up(server, database)
+        assert statuses() == [("1",), ("3",)]
+    finally:
+        topic.control("resume")
+    wait_until(lambda: statuses() == [("3",)], "Kafka was told")
+    payloads = {int(row[0]): json.loads(row[1]) for row in table_rows.sql(database, "SELECT id,payload FROM yl_outbox_event")}
+    assert payloads == {event["event_id"]: event["yl"] for _, event in topic.read(server) if "yl" in event}
 
 
 # ---- Several servers ---------------------------------------------------------------------------------------------------

@@ -552,6 +552,8 @@ bool event_decode_any(struct bytes from, struct tidings_event *event)
     event->post_id = flags & EVENT_POST ? read_varint(&r) : 0;
     uint8_t reaction = flags & EVENT_REACTION ? read_u8(&r) : 0;
     event->reaction = (enum tidings_reaction)reaction;
+    event->post_kind = 0;
+    event->parent_id = 0;
     bool known = event->type >= 1 && event->type <= TIDINGS_EVENT_WEBHOOK_CHANGED;
     return read_end(&r) && known && !(flags & EVENT_POST) == !event->post_id &&
            !(flags & EVENT_REACTION) == !reaction && reaction <= TIDINGS_DOWNVOTE &&
