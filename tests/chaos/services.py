@@ -188,7 +188,9 @@ class Database:
     def save(self):
         """A copy of all of it, to be gone back to."""
         with self.lock:
-            self.control.do("stop")
+            if self.is_alive():
+                self.control.do("stop")
+            shutil.rmtree(self.directory / "saved", ignore_errors=True)  # of a fault that is not over: it goes back to this one, too
             shutil.copytree(self.directory / "data", self.directory / "saved", symlinks=True)
             self.control.do("start")
 

@@ -26,6 +26,16 @@ def test_a_standby_answers_reads_with_their_age_and_refuses_changes(make_standby
     assert [one["position"] for one in replica(first)["followers"]] == [said["position"]]
 
 
+def test_a_standby_is_no_older_than_what_the_first_server_told(make_standby):
+    first, standby = make_standby()
+    first.user(1).publish()
+    wait_for_all([first, standby])
+    era, position = map(int, first.user(1).send("GET", "/v1/inbox/badge").headers["tidings-seen"].split("."))
+    there = standby.user(1)
+    assert there.send("GET", "/v1/inbox/badge", headers={"Tidings-Seen": f"{era}.{position}"}).status == 200
+    there.refused(503, "unreachable", "GET", "/v1/inbox/badge", headers={"Tidings-Seen": f"{era}.{position + 100}"})
+
+
 def test_a_standby_takes_over_in_order_and_nothing_is_lost(make_standby):
     first, standby = make_standby()
     ann, bob = first.users(2)

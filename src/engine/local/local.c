@@ -86,7 +86,7 @@ static enum tidings_err local_finish(struct engine *engine, struct tidings_call 
     if (err)
         return err;
     uint64_t position = snapshot->view.version;
-    bool is_replica = local->replica || atomic_load(&local->role) == TIDINGS_FOLLOWER;
+    bool is_replica = local->tail || atomic_load(&local->role) == TIDINGS_FOLLOWER;
     bool is_late = is_replica && !local_shows(local, position, &call->op->seen);
     err = is_late ? TIDINGS_UNREACHABLE : op_answer(&snapshot->view.view, &reply);
     snapshot_return(local, snapshot);
