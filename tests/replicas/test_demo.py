@@ -60,9 +60,11 @@ def test_a_server_that_joins_makes_no_demo_of_its_own(make_demo):
 
 
 @pytest.mark.parametrize("attempt", range(3))
-def test_of_servers_that_start_together_one_makes_it(make_demo, make_server, url, attempt):
-    """On a log that has begun and has no writer."""
-    make_server(arguments=["--mysql", url]).start().stop()
+@pytest.mark.parametrize("begun", [True, False])
+def test_of_servers_that_start_together_one_makes_it(make_demo, make_server, url, begun, attempt):
+    """On a log that has no writer; or where there is no log, and one of them begins it."""
+    if begun:
+        make_server(arguments=["--mysql", url]).start().stop()
     together = [make_demo(name) for name in "abc"]
     found = [one.wait() for one in together]  # the one that makes it says so when it is done
     titles = found[0].titles()

@@ -258,6 +258,15 @@ enum tidings_err replica_secret(struct local *local, uint8_t secret[TIDINGS_SECR
     return TIDINGS_OK;
 }
 
+/* Of servers that are started together on an empty database, one begins the log: the directories of the others have an id of
+ * their own by then, and nothing else. */
+static enum tidings_err replica_begin_late(struct replica *replica, const char **message)
+{
+    static const char text[] = "another server began the log before this directory had anything";
+    replica_rejoin(replica, REJOIN_OUTDATED, text);
+    return store_fail(TIDINGS_STANDBY, message, text, false);
+}
+
 /* The directory's own history begins the log, if there is none. */
 enum tidings_err replica_begin(struct local *local, const char **message)
 {
@@ -268,6 +277,8 @@ enum tidings_err replica_begin(struct local *local, const char **message)
     memcpy(beginning.cluster, local->store->id, LOG_CLUSTER_BYTES);
     memcpy(beginning.chain, chain.bytes, LOG_CHAIN_BYTES);
     enum log_outcome outcome = log_mysql_begin(replica->asking, &beginning);
+    if (outcome == LOG_REFUSED && !beginning.position)
+        return replica_begin_late(replica, message);
     if (outcome != LOG_DONE)
         return replica_refuse(replica, outcome, message);
     enum tidings_err err = replica_secret_read(replica, message);
