@@ -226,8 +226,11 @@ enum tidings_err replica_open(struct local *local, const struct tidings_options 
         return TIDINGS_IO;
     replica->id = (replica->id >> 1) | 1;
     if (log_mysql_open(options->mysql, options->mysql_password, &replica->asking, &why) ||
-        log_mysql_open(options->mysql, options->mysql_password, &replica->appending, &why))
-        return store_fail(TIDINGS_INVALID, message, why ? why : "out of memory", false);
+        log_mysql_open(options->mysql, options->mysql_password, &replica->appending, &why)) {
+        char text[COMPLAINT_BYTES];
+        snprintf(text, sizeof text, "mysql: %.200s", why ? why : "out of memory");
+        return store_fail(TIDINGS_INVALID, message, text, false);
+    }
     enum log_outcome outcome = log_mysql_check(replica->asking, NULL);
     replica->begins = outcome == LOG_EMPTY;
     if (replica->begins)
