@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Follows the events of a Tidings cluster in Kafka and counts them, exactly once each (docs/EVENTS.md):
+"""Follows the events of Tidings in Kafka and counts them, exactly once each (docs/EVENTS.md):
 
     pip install confluent-kafka
     examples/consumer.py --kafka 127.0.0.1:9092 --topic tidings.tidings.events --state events.db

@@ -3,10 +3,16 @@
 
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/log.h"
 
-enum { MINUTE_MS = 60000 };
+enum {
+    MINUTE_MS = 60000,
+    /* A server becomes the writer in so many pauses, if no other server is. */
+    DEMO_PAUSES = 500,
+    DEMO_PAUSE_US = 20000,
+};
 
 static const struct {
     uint64_t id;
@@ -289,11 +295,25 @@ static void fill_posts(struct demo *demo)
     }
 }
 
+/*
+ * Servers of one log may start at the same time: only the writer fills. Waits until this server is the writer, or another one has
+ * begun to fill. False: neither happened, since a writer that was started without --dev has no demo.
+ */
+static bool demo_wait_for_writer(struct demo *demo)
+{
+    for (unsigned i = 0; i < DEMO_PAUSES && !tidings_term(demo->tidings); i++) {
+        if (demo->failed || is_known(demo))
+            return false;
+        usleep(DEMO_PAUSE_US);
+    }
+    return tidings_term(demo->tidings) != 0;
+}
+
 bool demo_fill(struct tidings *tidings)
 {
     struct demo demo = {.tidings = tidings, .now_ms = (int64_t)time(NULL) * 1000};
     tidings_answer_init(&demo.answer);
-    if (!is_known(&demo)) {
+    if (demo_wait_for_writer(&demo) && !is_known(&demo)) {
         fill_people(&demo, demo.now_ms - (int64_t)72 * 60 * MINUTE_MS);
         fill_posts(&demo);
     }

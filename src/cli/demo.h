@@ -7,8 +7,8 @@
 
 enum { DEMO_READER = 1 };
 
-/* Fills an empty engine; does nothing if user DEMO_READER is known. False, with a line of log, if
- * it failed. */
+/* Fills an empty engine; does nothing if user DEMO_READER is known, or if another server of the log makes changes: that one
+ * fills. False, with a line of log, if it failed. */
 bool demo_fill(struct tidings *tidings);
 
 #endif

@@ -198,7 +198,7 @@ static bool load_seal_file(struct server *server)
 
 /*
  * Cursors must outlive a restart, and the rotation of token keys, and every server of a log must understand them: their
- * secret is the database's, or a file of its own in the data directory.
+ * secret comes from the log in MySQL, or from a file in the data directory.
  */
 static bool load_seal_secret(struct server *server)
 {
@@ -623,7 +623,8 @@ static int complete_config(struct config *config, struct dev_dir *dev_dir)
         fprintf(stderr, "tidings: --dev listens on loopback only\n");
         return EXIT_USAGE;
     }
-    if (config->dev && !config->data && dev_dir_choose(dev_dir))
+    /* A directory that the demo before has used cannot join another log. */
+    if (config->dev && !config->data && !config->mysql && dev_dir_choose(dev_dir))
         config->data = dev_dir->path;
     return config->data ? OPTIONS_READ : options_wrong(&command_serve, "--data is missing");
 }

@@ -114,33 +114,15 @@ def test_an_unknown_option(command, typed, meant):
     (["serve", "--data", "x", "--durability", "never"], "durability must be commit or second"),
     (["serve", "--data", "x", "--access-log", "2"], "access_log must be a number from 0 to 1"),
     (["serve", "--data", "x", "--webhook-allow", "10.0.0.0/33"], "webhook_allow: it must be hosts"),
-    (["serve", "--data", "x", "--engine", "steam"], "engine must be local or cluster"),
-    (["serve", "--data", "x", "--engine", "cluster"], "--mysql is missing"),
-    (["serve", "--engine", "cluster", "--dev"], "--mysql is missing"),
+    (["serve", "--data", "x", "--engine", "local"], "--engine is not known"),
+    (["verify", "--engine", "cluster"], "--engine is not known"),
+    (["move"], "move is not a command"),
     (["serve", "--mysql", "mysql://u@h/d"], "--data is missing"),
-    (["serve", "--engine", "cluster", "--mysql", "h/d"], "mysql: it must begin with mysql://"),
-    (["verify", "--engine", "cluster"], "--mysql is missing"),
-    (["verify", "--engine", "cluster", "--mysql", "mysql://u@h:x/d"], "mysql: the port must be"),
-    (["verify", "--engine", "cluster", "--mysql", "mysql://u@h/d", "--deep"], "leave --deep out"),
-    (["backup", "x", "--engine", "cluster", "--mysql", "mysql://u@h/d"], "use mariadb-backup, or mysqldump"),
-    (["restore", "x", "--engine", "cluster"], "use mariadb-backup, or the mysql client"),
-    (["log", "--engine", "cluster"], "use mariadb-binlog"),
-    (["cluster"], "ACTION is missing"),
-    (["cluster", "destroy", "--mysql", "mysql://u@h/d"], "destroy is not one of: init|status|reconcile|rebuild|show|dead|replay"),
-    (["cluster", "status", "more"], "more is not a flag"),
-    (["cluster", "show", "--mysql", "mysql://u@h/d"], "SUBJECT is missing"),
-    (["cluster", "show", "scene", "--mysql", "mysql://u@h/d"], "scene is not one of: user|author|post"),
-    (["cluster", "show", "user", "--mysql", "mysql://u@h/d"], "ID is missing"),
-    (["cluster", "dead", "kafka", "--mysql", "mysql://u@h/d"], "kafka is not a flag"),
-    (["cluster", "replay", "--mysql", "mysql://u@h/d"], "CONSUMER is missing"),
-    (["cluster", "replay", "kafka", "--wait", "--mysql", "mysql://u@h/d"], "--since is missing"),
-    (["cluster", "replay", "kafka", "--mysql", "mysql://u@h/d"], "--since is missing"),
-    (["cluster", "replay", "kafka", "--since", "yesterday", "--mysql", "mysql://u@h/d"], "since must be the id of an event"),
-    (["cluster", "show", "user", "Ann", "--mysql", "mysql://u@h/d"], "ID must be a number from 1"),
-    (["cluster", "show", "user", "1", "2", "--mysql", "mysql://u@h/d"], "2 is not a flag"),
-    (["cluster", "status"], "--mysql is missing"),
-    (["cluster", "init"], "--mysql is missing"),
-    (["cluster", "init", "--mysql", "mysql://h/d"], "mysql: it must name the user"),
+    (["serve", "--dev", "--mysql", "mysql://u@h/d"], "--data is missing"),
+    (["serve", "--data", "x", "--freshness", "stale"], "freshness must be exact or bounded"),
+    (["serve", "--data", "x", "--heads-mb", "5"], "--heads-mb is not known"),
+    (["serve", "--data", "x", "--image-mysql-mb", "-1"], "image_mysql_mb must be a number from 0"),
+    (["promote"], "ADDRESS is missing"),
 ])
 def test_wrong_usage_exits_2_and_says_what_is_wrong(tmp_path, monkeypatch, arguments, says):
     monkeypatch.chdir(tmp_path)
@@ -170,27 +152,46 @@ def test_a_name_is_the_same_with_dashes_and_underscores():
 
 
 URL = "mysql://tidings@127.0.0.1:1/tidings"
-COMMANDS = [["serve", "--engine", "cluster"], ["verify", "--engine", "cluster"], ["cluster", "init"],
-            ["cluster", "status"], ["cluster", "show", "user", "1"]]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_password_in_the_url_is_refused_and_not_repeated(command):
-    done = tidings(*command, "--mysql", "mysql://tidings:s3cr3t@127.0.0.1:1/tidings", TIDINGS_JWT_SECRET=SECRET)
+@pytest.fixture
+def serve(tmp_path):
+    def run(*arguments, **variables):
+        return tidings("serve", "--data", str(tmp_path / "data"), *arguments, TIDINGS_JWT_SECRET=SECRET, **variables)
+
+    return run
+
+
+@pytest.mark.parametrize("arguments, says", [
+    (["--mysql", "h/d"], "mysql: it must begin with mysql://"),
+    (["--mysql", "mysql://h/d"], "mysql: it must name the user"),
+    (["--mysql", "mysql://u@h:x/d"], "mysql: the port must be"),
+    (["--mysql", URL, "--follow", "tidings://127.0.0.1:1"], "follow"),
+])
+def test_servers_that_share_a_log_are_told_what_is_wrong(serve, arguments, says):
+    done = serve(*arguments)
+    assert done.returncode == 2 and says in done.stderr and not done.stdout, done
+
+
+def test_a_database_that_does_not_answer_is_told(serve):
+    done = serve("--mysql", URL)
+    assert done.returncode == 3 and "Can't connect" in done.stderr, done
+
+
+def test_a_password_in_the_url_is_refused_and_not_repeated(serve):
+    done = serve("--mysql", "mysql://tidings:s3cr3t@127.0.0.1:1/tidings")
     assert done.returncode == 2 and "TIDINGS_MYSQL_PASSWORD_FILE" in done.stderr, done
     assert "s3cr3t" not in done.stderr + done.stdout
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_the_database_may_be_named_by_a_variable(command):
-    done = tidings(*command, TIDINGS_JWT_SECRET=SECRET, TIDINGS_MYSQL="nonsense")
+def test_the_database_may_be_named_by_a_variable(serve):
+    done = serve(TIDINGS_MYSQL="nonsense")
     assert done.returncode == 2 and "mysql: it must begin with mysql://" in done.stderr, done
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_password_comes_from_one_place(tmp_path, command):
+def test_a_password_comes_from_one_place(tmp_path, serve):
     def run(**variables):
-        return tidings(*command, "--mysql", URL, TIDINGS_JWT_SECRET=SECRET, **variables)
+        return serve("--mysql", URL, **variables)
 
     file = tmp_path / "password"
     file.write_text("s3cr3t\n")
@@ -207,4 +208,4 @@ def test_a_password_comes_from_one_place(tmp_path, command):
     for text in ("x\n", "x" * 1024, "x" * 1024 + "\r\n", "x\nanother line\n"):
         file.write_text(text)
         done = run(TIDINGS_MYSQL_PASSWORD_FILE=str(file))
-        assert done.returncode == 3 and "mysql: " in done.stderr, "it got as far as the database, where nobody is"
+        assert done.returncode == 3 and "Can't connect" in done.stderr, "it got as far as the database, where nobody is"

@@ -7,8 +7,8 @@ import pytest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, os.pardir, "http")]
 
-from support.server import Server  # noqa: E402
-
+from support.metrics import scrape  # noqa: E402
+from support.server import Server, make_database, wait_until  # noqa: E402
 
 # Where there are none: what a server says of them it says then, too.
 SERVICES = {"redis": "127.0.0.1:1", "kafka": "127.0.0.1:1"}
@@ -16,16 +16,18 @@ SERVICES = {"redis": "127.0.0.1:1", "kafka": "127.0.0.1:1"}
 
 @pytest.fixture(scope="session")
 def servers():
-    """A server of each engine, by its name."""
-    made = {}
-    before = os.environ.get("TIDINGS_TEST_ENGINE", "local")
+    """By a name: a lone server; and two on a log in MySQL, the writer first."""
+    made = []
+
+    def make(*arguments):
+        made.append(Server(settings=SERVICES, arguments=arguments))
+        return made[-1].start()
+
     try:
-        for engine in ("local", "cluster"):
-            os.environ["TIDINGS_TEST_ENGINE"] = engine
-            made[engine] = Server(settings=SERVICES if engine == "cluster" else {})
-            made[engine].start()
-        yield made
+        log = ["--mysql", make_database(f"contrib_{os.getpid()}")]
+        found = {"lone": [make()], "replicas": [make(*log), make(*log)]}
+        wait_until(lambda: scrape(found["replicas"][0]).samples.get(("tidings_replica_writer", ())) == 1, "the first one makes changes")
+        yield found
     finally:
-        os.environ["TIDINGS_TEST_ENGINE"] = before
-        for server in made.values():
+        for server in made:
             server.close()

@@ -42,20 +42,18 @@ def panels():
     return found
 
 
-def engines_of(name):
-    """By the name of a row or a group: which engines must have what it uses."""
-    if "local" in name:
-        return ["local"]
-    return ["cluster"] if "cluster" in name else ["local", "cluster"]
+def kinds_of(name):
+    """By the name of a row or a group: which servers must have what it uses."""
+    return ["replicas"] if "replicas" in name else ["lone", "replicas"]
 
 
 def expressions():
-    """(where, engines, expression, text in which labels are named) of board and rules."""
+    """(where, kinds, expression, text in which labels are named) of board and rules."""
     for row, panel in panels():
         for target in panel["targets"]:
-            yield f"{row}: {panel['title']}", engines_of(row), target["expr"], target["legendFormat"]
+            yield f"{row}: {panel['title']}", kinds_of(row), target["expr"], target["legendFormat"]
     for group, rule in rules():
-        yield rule["alert"], engines_of(group), rule["expr"], " ".join(rule["annotations"].values())
+        yield rule["alert"], kinds_of(group), rule["expr"], " ".join(rule["annotations"].values())
 
 
 class Known:
@@ -91,18 +89,19 @@ REASONS = set(re.findall(r"`(\w+)`", re.search(r"tokens refused: (.*?)\|", (ROOT
 
 @pytest.fixture(scope="session")
 def known(servers):
-    """After something of each kind has happened."""
+    """After something of each kind has happened; of several servers what any of them has."""
     found = {}
-    for engine, server in servers.items():
-        ann = server.user()
+    for kind, several in servers.items():
+        first = several[0]
+        ann = first.user()
         ann.publish()
         ann.get("/inbox/badge")
-        with server.client() as client:
-            assert client.request("GET", "/v1/inbox/badge").status == 401
-        put(server.admin(), "push", "https://push.example/", disabled=True)
-        wait_until(lambda: engine == "local" or "tidings_cluster_kafka_relays" in {name for name, _ in scrape(server).samples},
-                   "Kafka is wanted")
-        found[engine] = Known(scrape(server).samples)
+        for one in several:
+            with one.client() as client:
+                assert client.request("GET", "/v1/inbox/badge").status == 401
+        put(first.admin(), "push", "https://push.example/", disabled=True)
+        wait_until(lambda: "tidings_consumer_failing" in {name for name, _ in scrape(first).samples}, "Kafka is wanted")
+        found[kind] = Known([sample for one in several for sample in scrape(one).samples])
     return found
 
 
@@ -136,8 +135,8 @@ def unknown_values(name, label, how, value, known):
 
 
 def test_nothing_is_used_that_no_server_has(known):
-    wrong = [f"{where}, {engine}: {problem}" for where, engines, expression, legend in expressions() for engine in engines
-             for problem in problems(expression, legend, known[engine])]
+    wrong = [f"{where}, {kind}: {problem}" for where, kinds, expression, legend in expressions() for kind in kinds
+             for problem in problems(expression, legend, known[kind])]
     assert not wrong, "\n".join(wrong)
 
 
@@ -149,25 +148,25 @@ def test_nothing_is_used_that_no_server_has(known):
     ("tidings_write_queue", "{{queue}}", "no label queue"),
 ])
 def test_what_is_wrong_would_be_found(known, expression, legend, problem):
-    assert list(problems(expression, legend, known["local"])) == [problem]
+    assert list(problems(expression, legend, known["lone"])) == [problem]
 
 
 def test_every_metric_that_documents_want_watched_is_on_the_board(known):
     text = BOARD.read_text()
-    families = {re.sub(r"_(bucket|sum|count)$", "", name) for engine in known.values() for name in engine.labels}
+    families = {re.sub(r"_(bucket|sum|count)$", "", name) for kind in known.values() for name in kind.labels}
     quiet = {"up", "tidings_http_requests_total", "tidings_http_responses_total", "tidings_http_wakeups_total"}
     assert {name for name in families - quiet if name not in text} == set()
 
 
 def test_prometheus_finds_nothing_to_mend_in_the_metrics(known, servers):
     """Names, units, help, duplicates: promtool exits with 3 at a hint, too."""
-    for engine, server in servers.items():
-        assert known[engine]
+    assert known
+    for server in (one for several in servers.values() for one in several):
         with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/metrics") as answer:
             text = answer.read()
         done = subprocess.run([from_package("prometheus", "usr/bin/promtool"), "check", "metrics"], input=text, capture_output=True,
                               check=False)
-        assert done.returncode == 0, f"{engine}: {done.stdout.decode()}{done.stderr.decode()}"
+        assert done.returncode == 0, f"{server.arguments}: {done.stdout.decode()}{done.stderr.decode()}"
 
 
 # ---- The board ----

@@ -8,7 +8,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ["TIDINGS_BIN"]).resolve().parent
-PARTS = ["lmdb", "mariadb", "hiredis", "ssl", "crypto", "rdkafka"]
+PARTS = ["lmdb", "mariadb", "ssl", "crypto"]
+OF_THE_SERVER = ["hiredis", "rdkafka"]  # alone
 
 
 @pytest.fixture
@@ -30,11 +31,18 @@ def pkg_config(tmp_path):
 def test_flags_need_no_other_package(pkg_config):
     flags = pkg_config("--cflags", "--libs")
     assert "-ltidings" in flags
-    assert not {f"-l{part}" for part in PARTS} & set(flags)
+    assert not {f"-l{part}" for part in PARTS + OF_THE_SERVER} & set(flags)
 
 
 def test_a_static_program_is_told_every_library(pkg_config):
-    assert {f"-l{part}" for part in PARTS} | {"-ltidings"} <= set(pkg_config("--static", "--libs"))
+    flags = set(pkg_config("--static", "--libs"))
+    assert {f"-l{part}" for part in PARTS} | {"-ltidings"} <= flags
+    assert not {f"-l{part}" for part in OF_THE_SERVER} & flags
+
+
+def test_the_library_needs_nothing_of_the_server():
+    needed = subprocess.run(["readelf", "-d", BUILD / "libtidings.so.0"], text=True, capture_output=True, check=True).stdout
+    assert "liblmdb" in needed and not any(f"lib{part}" in needed for part in OF_THE_SERVER)
 
 
 def build_embed(output, *flags):

@@ -4,8 +4,8 @@ import signal
 import threading
 import time
 
-from conftest import replica, wait_for_all, wait_for_role, writer_of
-from support.server import tidings, wait_until
+from conftest import leave, replica, wait_for_all, wait_for_role, writer_of
+from support.server import make_database, tidings, wait_until
 
 LEASE_S = 3
 
@@ -122,3 +122,22 @@ def test_a_directory_of_another_community_is_refused(make_server, make_servers):
     done = tidings("serve", "--data", stranger.data, "--mysql", url, "--listen", "127.0.0.1:0", TIDINGS_JWT_SECRET=first.secret)
     assert done.returncode == 2, done.stderr
     assert "another cluster" in done.stderr, done.stderr
+
+
+def test_all_go_on_on_an_empty_database_when_mysql_is_lost(make_servers):
+    """As docs/operations/replicas.md says: the one with the highest position first. Their directories have one history."""
+    servers = make_servers(3)
+    writer_of(servers).user(7).publish()
+    wait_for_all(servers)
+    before = replica(servers[0])["position"]
+    for one in servers:
+        leave(one)
+        one.stop()
+    url = make_database(f"anew_{os.getpid()}")
+    for one in servers:
+        one.arguments[one.arguments.index("--mysql") + 1] = url
+        one.start()
+    writer_of(servers).user(7).publish()
+    wait_for_all(servers)
+    assert [len(one.user(7).rows("/users/7/posts")) for one in servers] == [2] * 3
+    assert replica(servers[0])["position"] > before

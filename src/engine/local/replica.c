@@ -235,8 +235,11 @@ enum tidings_err replica_open(struct local *local, const struct tidings_options 
         return TIDINGS_IO;
     replica->id = (replica->id >> 1) | 1;
     if (log_mysql_open(options->mysql, options->mysql_password, &replica->asking, &why) ||
-        log_mysql_open(options->mysql, options->mysql_password, &replica->appending, &why))
-        return store_fail(TIDINGS_INVALID, message, why ? why : "out of memory", false);
+        log_mysql_open(options->mysql, options->mysql_password, &replica->appending, &why)) {
+        char text[COMPLAINT_BYTES];
+        snprintf(text, sizeof text, "mysql: %.200s", why ? why : "out of memory");
+        return store_fail(TIDINGS_INVALID, message, text, false);
+    }
     enum log_outcome outcome = log_mysql_check(replica->asking, NULL);
     replica->begins = outcome == LOG_EMPTY;
     if (replica->begins)
@@ -298,6 +301,15 @@ static enum tidings_err replica_seal_keep(struct replica *replica, const char **
     return TIDINGS_OK;
 }
 
+/* Of servers that are started together on an empty database, one begins the log: the directories of the others have an id of
+ * their own by then, and nothing else. */
+static enum tidings_err replica_begin_late(struct replica *replica, const char **message)
+{
+    static const char text[] = "another server began the log before this directory had anything";
+    replica_rejoin(replica, REJOIN_OUTDATED, text);
+    return store_fail(TIDINGS_STANDBY, message, text, false);
+}
+
 /* The directory's own history begins the log, if there is none. */
 enum tidings_err replica_begin(struct local *local, const char **message)
 {
@@ -312,6 +324,8 @@ enum tidings_err replica_begin(struct local *local, const char **message)
         return err;
     enum log_outcome outcome = log_mysql_begin(replica->asking, &beginning);
     explicit_bzero(beginning.seal, sizeof beginning.seal);
+    if (outcome == LOG_REFUSED && !beginning.position)
+        return replica_begin_late(replica, message);
     if (outcome != LOG_DONE)
         return replica_refuse(replica, outcome, message);
     err = replica_secret_read(replica, message);
