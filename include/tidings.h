@@ -1174,6 +1174,13 @@ TIDINGS_API void tidings_watch(struct tidings *engine, struct tidings_watcher *w
 TIDINGS_API void tidings_unwatch(struct tidings *engine, struct tidings_watcher *watcher);
 
 /*
+ * The next users behind that id, ascending, `max` at most: all of whom there is any row. Users that appear while somebody goes
+ * through them are found if their ids lie behind. Thread-safe. UNSUPPORTED on the cluster engine.
+ */
+TIDINGS_API enum tidings_err tidings_users(struct tidings *engine, uint64_t after, uint64_t *ids,
+                                           size_t max, size_t *n);
+
+/*
  * Completes what has been submitted, then closes; changes submitted meanwhile get CLOSED. When it
  * returns, nothing may be submitted or finished any more, nor be about to be. NULL is fine.
  */

@@ -101,6 +101,10 @@ struct engine_vtable {
     /* See tidings_replica_status. NULL: the engine does not do that. */
     enum tidings_err (*replica_status)(struct engine *engine, struct tidings_replica *status);
 
+    /* See tidings_users. NULL: the engine does not do that. */
+    enum tidings_err (*users)(struct engine *engine, uint64_t after, uint64_t *ids, size_t max,
+                              size_t *n);
+
     /* See tidings_term. NULL: the engine always makes changes. */
     uint64_t (*term)(struct engine *engine);
 

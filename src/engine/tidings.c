@@ -460,6 +460,17 @@ uint64_t tidings_term(struct tidings *tidings)
     return vtable->term ? vtable->term(tidings->engine) : 1;
 }
 
+enum tidings_err tidings_users(struct tidings *tidings, uint64_t after, uint64_t *ids, size_t max,
+                               size_t *n)
+{
+    const struct engine_vtable *vtable = tidings->engine->vtable;
+    if (!is_ours(tidings))
+        return TIDINGS_CLOSED;
+    if (after > TIDINGS_ID_MAX)
+        return TIDINGS_INVALID;
+    return vtable->users ? vtable->users(tidings->engine, after, ids, max, n) : TIDINGS_UNSUPPORTED;
+}
+
 void tidings_watch(struct tidings *tidings, struct tidings_watcher *watcher)
 {
     struct watchers *watchers = &tidings->engine->watchers;

@@ -207,6 +207,7 @@ static const struct engine_vtable local_vtable = {
     .verify = local_verify,
     .backup = local_backup,
     .export = local_export,
+    .users = local_users,
     .import_look = local_import_look,
     .import_piece = local_import_piece,
     .import_end = local_import_end,

@@ -208,6 +208,12 @@ void writer_release(struct local *local);
 enum tidings_err writer_commit(struct local *local, struct local_view *view, uint64_t last_id,
                                const struct moment *at);
 
+/* ---- users.c -------------------------------------------------------------------------------- */
+
+/* See tidings_users. */
+enum tidings_err local_users(struct engine *engine, uint64_t after, uint64_t *ids, size_t max,
+                             size_t *n);
+
 /* ---- export.c, import.c --------------------------------------------------------------------- */
 
 enum tidings_err local_export(struct engine *engine, uint64_t user, struct fact_sink *sink,
