@@ -332,7 +332,10 @@ struct tidings_page {
  *   WEBHOOK_REPORT   service, admin: where delivery stands; used by whoever delivers. The position
  *                    never goes back, and what is given up counts only with a later position
  *   CONSUMER_SET     service, admin: makes the consumer of that name, '.' and a word, from the first event that is kept on;
- *                    one that is there goes back to that position, if it is further. A consumer has a row as a webhook has,
+ *                    one that is there goes back to that position, if it is further. With `fills` its target can be made anew
+ *                    from what the engine answers: a row that is made, or loses events before they are told, wishes that. With
+ *                    `rebuild` the position is the newest, and the wish is made (NOT_FOUND: no row; INVALID: it does not fill);
+ *                    a WEBHOOK_REPORT with the wish's number as `rebuilt` ends it. A consumer has a row as a webhook has,
  *                    without URL and secret: `delivered` counts events that were told, `failed` those that were refused,
  *                    `dead` those that were removed before. WEBHOOK_REPORT moves it on
  *   TICKET_SPEND     a ticket of the viewer's is used: once, and until its time is over. NOT_FOUND if it was used before,
@@ -620,6 +623,8 @@ struct tidings_op {
             uint64_t failed;       /* ... calls that failed, ... */
             uint64_t dead;         /* ... and events given up */
             struct tidings_text last_error; /* p NULL: as it was */
+            bool fills, rebuild;            /* CONSUMER_SET */
+            uint64_t rebuilt; /* WEBHOOK_REPORT: the wish that is fulfilled; another one stays */
         } webhook_report;
         struct {
             uint8_t name[TIDINGS_TICKET_BYTES]; /* made at random by whoever gave it out */
@@ -839,6 +844,8 @@ struct tidings_webhook {
     uint64_t dead;         /* events given up, in all */
     struct tidings_text last_error;
     int64_t created_at;
+    bool fills;       /* consumers: the target can be made anew, ... */
+    uint64_t rebuild; /* ... and the number of the wish that it be; 0: there is none */
 };
 
 /* type, name, action, what the target is */

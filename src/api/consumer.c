@@ -21,6 +21,7 @@ static void put_consumer(struct json_out *out, const struct tidings_webhook *row
     put_u64(out, "told", row->delivered);
     put_u64(out, "refused", row->failed);
     put_u64(out, "missed", row->dead);
+    put_bool(out, "rebuilding", row->rebuild != 0);
     put_time(out, "waiting_since", row->waiting_since);
     put_time(out, "failing_since", row->failing_since);
     put_word(out, "trouble", row->failing_since ? row->last_error.p : "");
@@ -54,6 +55,8 @@ static uint64_t since_s(int64_t since)
     X("consumer_refused_total", "counter", "Events that a consumer will not take.", row->failed) \
     X("consumer_missed_total", "counter", "Events that were removed before they could be told.", \
       row->dead)                                                                                 \
+    X("consumer_rebuilding", "gauge", "1: what the consumer keeps is made anew.",                \
+      (uint64_t) !!row->rebuild)                                                                 \
     X("consumer_failing", "gauge", "1: the consumer cannot be told.",                            \
       (uint64_t) !!row->failing_since)                                                           \
     X("consumer_backlog_seconds", "gauge",                                                       \

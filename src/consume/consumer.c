@@ -17,6 +17,8 @@ enum {
     BACKOFF_FIRST_MS = 50, /* until a target that failed is tried again, doubling ... */
     BACKOFF_MOST_MS = 2000,
     TELL_AGAIN_MS = 10000, /* how often another reason of the same failing is written down */
+    LOOK_MS = 1000,        /* how often a target looks whether it still has what it was told */
+    FILL_TELL_MS = 10000,  /* how often the log says how far filling is */
     ACTING_USER = 1,       /* an operation has somebody acting; here it does not matter who */
 };
 
@@ -42,6 +44,13 @@ struct consumer {
     uint64_t missed;        /* events, in all, that were removed before they were told */
     bool has_missed;        /* that was read once */
     int64_t reported_ms;
+
+    uint64_t wish;    /* as the row has it: the target is to be made anew; 0: no */
+    uint64_t filling; /* the wish that is being fulfilled; 0: none */
+    struct consumer_fill fill;
+    int64_t fill_told_ms;
+    int64_t looked_ms;
+    bool has_looked; /* in this term */
 
     char trouble[CONSUMER_TROUBLE_MAX + 1];
     char told_trouble[CONSUMER_TROUBLE_MAX + 1]; /* as the row has it */
@@ -89,7 +98,8 @@ static struct tidings_op row_op(const struct consumer *consumer, enum tidings_op
         .user_id = ACTING_USER,
         .u.webhook_report = {.name = name_of(consumer),
                              .generation = consumer->generation,
-                             .position = position},
+                             .position = position,
+                             .fills = consumer->target->fill != NULL},
     };
 }
 
@@ -99,8 +109,10 @@ static void take_row(struct consumer *consumer, const struct tidings_webhook *ro
     bool goes_on = same_term && consumer->generation == row->generation;
     consumer->generation = row->generation;
     consumer->stored = row->position;
+    consumer->wish = row->rebuild;
     if (!goes_on)
         consumer->told = consumer->refused = 0;
+    consumer->has_looked &= same_term;
     if (!goes_on || consumer->position < row->position)
         consumer->position = row->position;
     if (consumer->has_missed && row->dead > consumer->missed) {
@@ -115,11 +127,12 @@ static void take_row(struct consumer *consumer, const struct tidings_webhook *ro
              row->failing_since ? row->last_error.p : "");
 }
 
-/* Where it is; the row is made if there is none. False if that cannot be known now. */
-static bool read_row(struct consumer *consumer, uint64_t term)
+/* False if the row cannot be known now. */
+static bool set_row(struct consumer *consumer, uint64_t term, uint64_t position, bool rebuild)
 {
-    struct tidings_op op = row_op(consumer, TIDINGS_OP_CONSUMER_SET, TIDINGS_ID_MAX);
+    struct tidings_op op = row_op(consumer, TIDINGS_OP_CONSUMER_SET, position);
     struct tidings_answer answer;
+    op.u.webhook_report.rebuild = rebuild;
     tidings_answer_init(&answer);
     enum tidings_err err = tidings_run(consumer->tidings, &op, &answer);
     if (!err)
@@ -129,11 +142,18 @@ static bool read_row(struct consumer *consumer, uint64_t term)
     return !err;
 }
 
+/* Where it is; the row is made if there is none. */
+static bool read_row(struct consumer *consumer, uint64_t term)
+{
+    return set_row(consumer, term, TIDINGS_ID_MAX, false);
+}
+
 /* What has become of it is written down. False if it could not be, or counts no more: then the row is read again. */
-static bool report(struct consumer *consumer)
+static bool report_filled(struct consumer *consumer, uint64_t rebuilt)
 {
     struct tidings_op op = row_op(consumer, TIDINGS_OP_WEBHOOK_REPORT, consumer->position);
     struct tidings_answer answer;
+    op.u.webhook_report.rebuilt = rebuilt;
     op.u.webhook_report.delivered = consumer->told;
     op.u.webhook_report.failed = consumer->refused;
     op.u.webhook_report.failing_since = consumer->failing_since;
@@ -152,6 +172,11 @@ static bool report(struct consumer *consumer)
     consumer->told = consumer->refused = 0;
     memcpy(consumer->told_trouble, consumer->trouble, sizeof consumer->trouble);
     return true;
+}
+
+static bool report(struct consumer *consumer)
+{
+    return report_filled(consumer, 0);
 }
 
 /* ---- What targets say ----------------------------------------------------------------------- */
@@ -199,6 +224,24 @@ bool consume_goes_on(struct consumer *consumer)
     if (!atomic_exchange(&consumer->changed, false))
         return true;
     return read_row(consumer, term) && consumer->generation == generation;
+}
+
+uint64_t consume_position(const struct consumer *consumer)
+{
+    return consumer->position;
+}
+
+bool consume_rebuild(struct consumer *consumer, const char *why)
+{
+    log_consumer(consumer, LOG_WARN, "the consumer's target is to be made anew", why);
+    return consumer->term && set_row(consumer, consumer->term, TIDINGS_ID_MAX, true);
+}
+
+bool consume_go_back(struct consumer *consumer, uint64_t position, const char *why)
+{
+    log_consumer(consumer, LOG_WARN, "the consumer goes back", why);
+    return consumer->term &&
+           (position >= consumer->position || set_row(consumer, consumer->term, position, false));
 }
 
 /* ---- Pages ---------------------------------------------------------------------------------- */
@@ -275,11 +318,81 @@ static int back_off(struct consumer *consumer)
     return ms;
 }
 
+/* ---- Making it anew ------------------------------------------------------------------------- */
+
+static void log_fill(const struct consumer *consumer, const char *message)
+{
+    struct log_line line;
+    log_begin(&line, LOG_INFO, message);
+    log_text(&line, "consumer", consumer->target->name + 1);
+    log_u64(&line, "users", consumer->fill.done);
+    log_end(&line);
+}
+
+/* Under a new number, so that whoever wishes it later is not taken for fulfilled. */
+static bool fill_begin(struct consumer *consumer)
+{
+    if (!set_row(consumer, consumer->term, TIDINGS_ID_MAX, true))
+        return false;
+    consumer->filling = consumer->wish;
+    consumer->fill = (struct consumer_fill){0};
+    consumer->fill_told_ms = wait_now_ms();
+    log_fill(consumer, "the consumer's target is made anew");
+    return true;
+}
+
+/* What was wished, or missed, meanwhile stays wished. */
+static bool fill_end(struct consumer *consumer)
+{
+    if (!report_filled(consumer, consumer->filling))
+        return false;
+    log_fill(consumer, "the consumer's target is made");
+    consumer->filling = 0;
+    return read_row(consumer, consumer->term);
+}
+
+/* Whether all is well so far: there is nothing to be filled, or a step was done. */
+static bool fill_step(struct consumer *consumer)
+{
+    if (!consumer->wish || !consumer->target->fill)
+        return true;
+    if (consumer->filling != consumer->wish && !fill_begin(consumer))
+        return false;
+    switch (consumer->target->fill(consumer->ctx, consumer, &consumer->fill)) {
+    case CONSUMER_FILL_FAILED:
+        return false;
+    case CONSUMER_FILL_DONE:
+        return fill_end(consumer);
+    case CONSUMER_FILL_MORE:
+        break;
+    }
+    if (wait_now_ms() - consumer->fill_told_ms >= FILL_TELL_MS) {
+        log_fill(consumer, "the consumer's target is being made anew");
+        consumer->fill_told_ms = wait_now_ms();
+    }
+    return consumer->term != 0;
+}
+
+/* Whether the target has what it was told, or that is not to be asked now. */
+static bool look_after(struct consumer *consumer)
+{
+    int64_t now_ms = wait_now_ms();
+    if (!consumer->target->look || (consumer->has_looked && now_ms - consumer->looked_ms < LOOK_MS))
+        return true;
+    if (!consumer->target->look(consumer->ctx, consumer, !consumer->has_looked))
+        return false;
+    consumer->looked_ms = now_ms;
+    consumer->has_looked = true;
+    return consumer->term != 0;
+}
+
 /* ---- The thread ----------------------------------------------------------------------------- */
 
 static void rest(struct consumer *consumer)
 {
     consumer->term = 0;
+    consumer->filling = 0;
+    consumer->has_looked = false;
     consumer->failing_since = 0;
     *consumer->trouble = '\0';
     consumer->target->rest(consumer->ctx);
@@ -297,14 +410,16 @@ static int consumer_step(struct consumer *consumer, bool *eager)
     bool changed = atomic_exchange(&consumer->changed, false);
     if ((changed || !consumer->term) && !read_row(consumer, term))
         return back_off(consumer);
-    if (!read_page(consumer))
+    if (!look_after(consumer) || !fill_step(consumer) || !read_page(consumer))
         return back_off(consumer);
     if (consumer->n && !tell_page(consumer))
         return consumer->failing_since ? back_off(consumer) : 0;
+    if (!consumer->n)
+        consume_note(consumer, "");
     consumer->backoff_ms = 0;
     if (!until_report(consumer))
         report(consumer);
-    if (consumer->n == CONSUMER_PAGE || !consumer->term)
+    if (consumer->n == CONSUMER_PAGE || !consumer->term || consumer->filling)
         return 0;
     *eager = true;
     int left_ms = until_report(consumer);

@@ -27,9 +27,33 @@ struct consumer_page {
     uint64_t refused; /* how many of these nobody will ever take */
 };
 
+/* A target that is made anew. The mechanism clears it when that begins, and keeps it while the steps go on. */
+struct consumer_fill {
+    uint64_t after; /* by the target: where the next step goes on; 0: the beginning */
+    uint64_t step;  /* by the target: what else it has to know */
+    uint64_t done;  /* by the target: users so far, for the log */
+};
+
+enum consumer_filled {
+    CONSUMER_FILL_FAILED, /* consume_note() was told why, or it is time to stop; the step is tried again */
+    CONSUMER_FILL_MORE, /* events are told, if there are any; then comes the next step */
+    CONSUMER_FILL_DONE,
+};
+
 /* What a kind of target does. All on the consumer's thread. */
 struct consumer_target {
     const char *name; /* of its row: a dot and a word */
+    /*
+     * Makes the target anew out of what the engine answers, a step at a time; each takes no longer than a second or so. NULL: the target has nothing but
+     * what it is told. Called when the row is new, when events were removed before they were told, and when somebody wishes it
+     * (consume_rebuild, or CONSUMER_SET with `rebuild`). Before the first step the position is moved to the newest event, so
+     * what the engine answers in a step is never older than consume_position(). Between steps events behind it are told: what
+     * they say may be in what was filled already. After a crash, or on another server, it begins from the start.
+     */
+    enum consumer_filled (*fill)(void *ctx, struct consumer *consumer, struct consumer_fill *fill);
+    /* Looks whether the target still has what it was told, once a second at most and before anything else of a term; NULL: it does not. It may
+     * call consume_rebuild or consume_go_back. False: it failed, and consume_note() was told why. */
+    bool (*look)(void *ctx, struct consumer *consumer, bool first);
     /* Tells what it can. False: not all of it is settled, and consume_note() was told why, or it is time to stop. While it waits
      * it asks consume_goes_on(). */
     bool (*tell)(void *ctx, struct consumer *consumer, struct consumer_page *page);
@@ -47,6 +71,14 @@ bool consume_goes_on(struct consumer *consumer);
 
 /* For the target: why it does not get on; "": it does. */
 void consume_note(struct consumer *consumer, const char *trouble);
+
+/* For the target: up to which event it was told. */
+uint64_t consume_position(const struct consumer *consumer);
+
+/* For the target: what it has is not to be trusted, or everything behind that position is lost. `why` is for the log. False: it could not
+ * be written down; try again. */
+bool consume_rebuild(struct consumer *consumer, const char *why);
+bool consume_go_back(struct consumer *consumer, uint64_t position, const char *why);
 
 /* For the target: an event was refused. */
 void consume_refused(struct consumer *consumer, uint64_t event_id, const char *reason);

@@ -372,6 +372,64 @@ static void a_consumer_begins_with_the_first_event_and_may_be_sent_back(void **s
     assert_int_equal(run(op), TIDINGS_NOT_FOUND); /* who was under way reads the row again */
 }
 
+static struct tidings_op rebuild_op(const char *name, bool fills, bool rebuild)
+{
+    return (struct tidings_op){
+        .kind = TIDINGS_OP_CONSUMER_SET,
+        .user_id = ADMIN,
+        .role = TIDINGS_ROLE_SERVICE,
+        .u.webhook_report = {
+            .name = text_of(name), .position = TIDINGS_ID_MAX, .fills = fills, .rebuild = rebuild}};
+}
+
+static struct tidings_op rebuilt_op(const struct tidings_webhook *row, uint64_t rebuilt)
+{
+    return (struct tidings_op){.kind = TIDINGS_OP_WEBHOOK_REPORT,
+                               .user_id = ADMIN,
+                               .role = TIDINGS_ROLE_SERVICE,
+                               .u.webhook_report = {.name = text_of(".keys"),
+                                                    .generation = row->generation,
+                                                    .position = row->position,
+                                                    .rebuilt = rebuilt}};
+}
+
+static void a_consumer_that_fills_is_made_anew_on_demand(void **state)
+{
+    (void)state;
+    event();
+    must(rebuild_op(".keys", true, false));
+    struct tidings_webhook made = answer.u.webhook;
+    assert_true(made.fills);
+    assert_true(made.rebuild != 0); /* a new one has nothing */
+    uint64_t newest = event();
+    must(rebuild_op(".keys", false, true)); /* by an operator, who need not know that it fills */
+    struct tidings_webhook wished = answer.u.webhook;
+    assert_true(wished.position >= newest);
+    assert_true(wished.rebuild != made.rebuild && wished.generation != made.generation);
+    assert_int_equal(run(rebuilt_op(&made, made.rebuild)), TIDINGS_NOT_FOUND);
+    must(rebuilt_op(&wished, made.rebuild)); /* another wish than the one that stands */
+    must(rebuild_op(".keys", true, false));
+    assert_int_equal(answer.u.webhook.rebuild, wished.rebuild);
+    must(rebuilt_op(&wished, wished.rebuild));
+    must(rebuild_op(".keys", true, false));
+    assert_int_equal(answer.u.webhook.rebuild, 0);
+    assert_int_equal(answer.u.webhook.generation, wished.generation);
+}
+
+static void only_what_fills_can_be_made_anew(void **state)
+{
+    (void)state;
+    uint64_t first = event();
+    assert_int_equal(run(rebuild_op(".kafka", false, true)), TIDINGS_NOT_FOUND);
+    struct tidings_webhook made = set_consumer(TIDINGS_ID_MAX);
+    assert_false(made.fills);
+    assert_int_equal(made.rebuild, 0);
+    assert_int_equal(run(rebuild_op(".kafka", false, true)), TIDINGS_INVALID);
+    assert_true(set_consumer(TIDINGS_ID_MAX).position < first); /* it has skipped nothing */
+    must(rebuild_op(".kafka", true, false));                    /* from now on it can */
+    assert_true(answer.u.webhook.fills && answer.u.webhook.rebuild);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, harness_begin, harness_end)
@@ -391,6 +449,8 @@ int main(void)
         TEST(a_dead_one_goes_back_to_where_it_died),
         TEST(a_success_ends_being_dead),
         TEST(a_consumer_begins_with_the_first_event_and_may_be_sent_back),
+        TEST(a_consumer_that_fills_is_made_anew_on_demand),
+        TEST(only_what_fills_can_be_made_anew),
     };
 #undef TEST
     return RUN_TESTS(tests);

@@ -355,10 +355,12 @@ static inline bool check_webhook_record(struct bytes from, struct arena *arena)
     MUST(lies_within(webhook.url, from) && lies_within(webhook.secret, from));
     MUST(lies_within(webhook.last_error, from) && lies_within(webhook.old_secret, from));
     MUST(!webhook.rotated == !webhook.old_secret.n);
+    MUST(!webhook.rebuild || (webhook.fills && is_an_id(webhook.rebuild)));
     struct bytes value = webhook_encode(&webhook, arena);
     MUST(value.p && webhook_decode(value, &again));
     MUST(webhook.disabled == again.disabled && webhook.generation == again.generation);
     MUST(webhook.created == again.created);
+    MUST(webhook.fills == again.fills && webhook.rebuild == again.rebuild);
 #define X(field) MUST(webhook.field == again.field);
     WEBHOOK_FIELDS(X)
 #undef X

@@ -243,6 +243,8 @@ static struct bytes sample_webhook(uint64_t id, uint64_t number, const char *tex
         .events = number ? UINT64_C(1) << TIDINGS_EVENT_POST_PUBLISHED : 0,
         .rotated = *text ? number : 0,
         .old_secret = bytes_of(text),
+        .fills = number,
+        .rebuild = *text && number ? id : 0,
     };
     return webhook_encode(&webhook, &arena);
 }

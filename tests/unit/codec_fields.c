@@ -227,6 +227,9 @@ static void walk_args_webhook_report(const struct walk *walk, struct tidings_op 
     NUMBER(u.webhook_report.failed);
     NUMBER(u.webhook_report.dead);
     TEXT(u.webhook_report.last_error);
+    FLAG(u.webhook_report.fills);
+    FLAG(u.webhook_report.rebuild);
+    NUMBER(u.webhook_report.rebuilt);
 }
 
 static void walk_args_ticket(const struct walk *walk, struct tidings_op *a,
@@ -424,6 +427,8 @@ static void walk_answer_webhook(const struct walk *walk, struct tidings_answer *
     NUMBER(u.webhook.dead);
     TEXT(u.webhook.last_error);
     NUMBER(u.webhook.created_at);
+    FLAG(u.webhook.fills);
+    NUMBER(u.webhook.rebuild);
 }
 
 static void walk_answer_head(const struct walk *walk, struct tidings_answer *a,

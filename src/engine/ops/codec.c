@@ -75,13 +75,21 @@ static const struct field args_preferences[] = {ARG(BOOL, u.preferences.story_up
 static const struct field args_webhook[] = {
     ARG(TEXT, u.webhook.name),     ARG(TEXT, u.webhook.url),   ARG(TEXT, u.webhook.secret),
     ARG(BOOL, u.webhook.disabled), ARG(U64, u.webhook.events), ENDS};
-static const struct field args_webhook_report[] = {
-    ARG(TEXT, u.webhook_report.name),         ARG(U64, u.webhook_report.generation),
-    ARG(U64, u.webhook_report.position),      ARG(U32, u.webhook_report.attempts),
-    ARG(I64, u.webhook_report.retry_at),      ARG(I64, u.webhook_report.failing_since),
-    ARG(I64, u.webhook_report.waiting_since), ARG(U64, u.webhook_report.delivered),
-    ARG(U64, u.webhook_report.failed),        ARG(U64, u.webhook_report.dead),
-    ARG(TEXT, u.webhook_report.last_error),   ENDS};
+static const struct field args_webhook_report[] = {ARG(TEXT, u.webhook_report.name),
+                                                   ARG(U64, u.webhook_report.generation),
+                                                   ARG(U64, u.webhook_report.position),
+                                                   ARG(U32, u.webhook_report.attempts),
+                                                   ARG(I64, u.webhook_report.retry_at),
+                                                   ARG(I64, u.webhook_report.failing_since),
+                                                   ARG(I64, u.webhook_report.waiting_since),
+                                                   ARG(U64, u.webhook_report.delivered),
+                                                   ARG(U64, u.webhook_report.failed),
+                                                   ARG(U64, u.webhook_report.dead),
+                                                   ARG(TEXT, u.webhook_report.last_error),
+                                                   ARG(BOOL, u.webhook_report.fills),
+                                                   ARG(BOOL, u.webhook_report.rebuild),
+                                                   ARG(U64, u.webhook_report.rebuilt),
+                                                   ENDS};
 static const struct field args_ticket[] = {ARG(TICKET, u.ticket.name), ARG(I64, u.ticket.until_ms),
                                            ENDS};
 
@@ -178,6 +186,8 @@ static const struct field answers_webhook[] = {ANSWER(TEXT, u.webhook.name),
                                                ANSWER(U64, u.webhook.dead),
                                                ANSWER(TEXT, u.webhook.last_error),
                                                ANSWER(I64, u.webhook.created_at),
+                                               ANSWER(BOOL, u.webhook.fills),
+                                               ANSWER(U64, u.webhook.rebuild),
                                                ENDS};
 
 /* ---- The table ------------------------------------------------------------------------------ */

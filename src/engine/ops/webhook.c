@@ -162,23 +162,63 @@ static uint64_t greater(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+/* Whoever tells the target what happened has missed some of it, or somebody does not trust what it has. */
+static void wish_rebuild(struct view *view, struct webhook_record *record)
+{
+    if (record->fills)
+        record->rebuild = view->stamp;
+}
+
+/* What there is now, all that is filled after this has; so everything behind it is to be told. */
+static enum tidings_err consumer_rebuild(struct view *view, struct reply *reply,
+                                         struct webhook_record *record)
+{
+    record->fills |= reply->op->u.webhook_report.fills;
+    if (!record->fills) {
+        reply->answer->field = "rebuild";
+        return TIDINGS_INVALID;
+    }
+    record->position = greater(record->position, view->rows->newest_position(view));
+    wish_rebuild(view, record);
+    return TIDINGS_OK;
+}
+
+static void consumer_make(struct view *view, const struct tidings_op *op,
+                          struct webhook_record *record)
+{
+    record->created = view->stamp;
+    record->position = greater(event_oldest_kept(view) - 1, 1); /* nothing happened before 1 */
+    record->fills = op->u.webhook_report.fills;
+    wish_rebuild(view, record);
+}
+
 enum tidings_err change_consumer_set(struct view *view, struct reply *reply)
 {
     const struct tidings_op *op = reply->op;
     struct tidings_text name = op->u.webhook_report.name;
     struct webhook_record record = {.events = event_bits_all};
+    bool fills = op->u.webhook_report.fills, rebuild = op->u.webhook_report.rebuild;
     if (!permits_service(op))
         return TIDINGS_FORBIDDEN;
     bool known = view->rows->get_webhook(view, name, &record);
-    if (view_failed(view) || (known && op->u.webhook_report.position >= record.position))
+    if (view_failed(view))
         return TIDINGS_OK;
-    if (!known) {
-        record.created = view->stamp;
-        record.position = event_oldest_kept(view) - 1;
-    } else {
-        record.position = op->u.webhook_report.position;
+    if (known && !rebuild && op->u.webhook_report.position >= record.position &&
+        (record.fills || !fills))
+        return TIDINGS_OK;
+    if (!known && rebuild && !fills)
+        return TIDINGS_NOT_FOUND;
+    if (!known)
+        consumer_make(view, op, &record);
+    else if (op->u.webhook_report.position < record.position)
+        record.position = greater(op->u.webhook_report.position, 1);
+    if (known && fills && !record.fills) {
+        record.fills = true;
+        wish_rebuild(view, &record);
     }
-    record.position = greater(record.position, 1); /* nothing happened before that */
+    enum tidings_err err = rebuild ? consumer_rebuild(view, reply, &record) : TIDINGS_OK;
+    if (err)
+        return err;
     record.dead_from = 0;
     start_anew(view, &record);
     save(view, op, name, &record);
@@ -187,11 +227,14 @@ enum tidings_err change_consumer_set(struct view *view, struct reply *reply)
 
 /* ---- By whoever delivers -------------------------------------------------------------------- */
 
-static void give_up(struct webhook_record *record, uint64_t n)
+static void give_up(struct view *view, struct webhook_record *record, uint64_t n)
 {
-    if (n && !record->dead_from)
+    if (!n)
+        return;
+    if (!record->dead_from)
         record->dead_from = record->position;
     record->dead += n;
+    wish_rebuild(view, record);
 }
 
 /* What the report says, into the record. */
@@ -205,11 +248,13 @@ static void take_report(struct view *view, const struct tidings_op *op,
             view->rows->count_old_events(view, record->position, position, record->events);
         uint64_t told = op->u.webhook_report.delivered + op->u.webhook_report.dead;
         /* One of them may be the event that the report is about. */
-        give_up(record, op->u.webhook_report.dead + (unseen > told ? unseen - told : 0));
+        give_up(view, record, op->u.webhook_report.dead + (unseen > told ? unseen - told : 0));
         record->position = position;
     }
     if (op->u.webhook_report.delivered)
         record->dead_from = 0;
+    if (op->u.webhook_report.rebuilt == record->rebuild)
+        record->rebuild = 0;
     record->delivered += op->u.webhook_report.delivered;
     record->failed += op->u.webhook_report.failed;
     record->attempts = op->u.webhook_report.attempts;
@@ -248,7 +293,7 @@ void webhook_forget_event(struct view *view, uint64_t position, const struct tid
         struct tidings_text name = {(const char *)rows[i].name.p, rows[i].name.n};
         if (record->position >= position || !tidings_webhook_wants(record->events, event))
             continue;
-        give_up(record, 1);
+        give_up(view, record, 1);
         record->position = position;
         record->waiting_since = 0;
         view->rows->put_webhook(view, name, record);
@@ -286,6 +331,8 @@ static void fill(struct view *view, struct arena *arena, struct bytes name,
         .last_error = view_text(view, arena, record->last_error),
         .events = record->events,
         .created_at = view_time(view, record->created),
+        .fills = record->fills,
+        .rebuild = record->rebuild,
     };
 }
 

@@ -262,6 +262,9 @@ struct webhook_record {
     uint64_t events;  /* bits; 0: what has a tag */
     uint64_t rotated; /* elapsed ms when the old secret was replaced; 0 without one */
     struct bytes old_secret;
+    /* Of a consumer: its target can be made anew out of what the engine has; and the stamp of the wish that it be. 0: none. */
+    bool fills;
+    uint64_t rebuild;
 };
 
 struct bytes webhook_encode(const struct webhook_record *webhook, struct arena *arena);

@@ -4,11 +4,11 @@
 #include "engine/records/parts.h"
 #include "engine/records/records.h"
 
-enum { WEBHOOK_DISABLED = 1, WEBHOOK_MORE = 2 };
+enum { WEBHOOK_DISABLED = 1, WEBHOOK_MORE = 2, WEBHOOK_FILLS = 4, WEBHOOK_REBUILD = 8 };
 
 struct bytes webhook_encode(const struct webhook_record *webhook, struct arena *arena)
 {
-    enum { NUMBERS = 1 + 2 * ID_BYTES + (9 + 3 + 3) * VARINT_MAX };
+    enum { NUMBERS = 1 + 2 * ID_BYTES + (9 + 3 + 3 + 1) * VARINT_MAX };
     size_t texts =
         webhook->url.n + webhook->secret.n + webhook->last_error.n + webhook->old_secret.n;
     bool more = webhook->events || webhook->old_secret.n;
@@ -17,7 +17,8 @@ struct bytes webhook_encode(const struct webhook_record *webhook, struct arena *
         return (struct bytes){NULL, 0};
     size_t n = 0;
     to[n++] = (uint8_t)(VERSION_1 | (webhook->disabled ? WEBHOOK_DISABLED : 0) |
-                        (more ? WEBHOOK_MORE : 0));
+                        (more ? WEBHOOK_MORE : 0) | (webhook->fills ? WEBHOOK_FILLS : 0) |
+                        (webhook->rebuild ? WEBHOOK_REBUILD : 0));
     put_id(to + n, webhook->generation);
     n += ID_BYTES;
     put_id(to + n, webhook->created);
@@ -33,6 +34,8 @@ struct bytes webhook_encode(const struct webhook_record *webhook, struct arena *
         n += put_varint(to + n, webhook->rotated);
         n += put_block(to + n, webhook->old_secret);
     }
+    if (webhook->rebuild)
+        n += put_varint(to + n, webhook->rebuild);
     return (struct bytes){to, n};
 }
 
@@ -47,10 +50,21 @@ static bool read_webhook_more(struct decoder *r, bool more, struct webhook_recor
            more == (webhook->events || webhook->old_secret.n);
 }
 
+/* Only what can be made anew is wished to be. */
+static bool read_webhook_rebuild(struct decoder *r, uint8_t flags, struct webhook_record *webhook)
+{
+    webhook->fills = flags & WEBHOOK_FILLS;
+    webhook->rebuild = 0;
+    if (!(flags & WEBHOOK_REBUILD))
+        return true;
+    webhook->rebuild = read_varint(r);
+    return webhook->fills && is_stamp(webhook->rebuild);
+}
+
 bool webhook_decode(struct bytes from, struct webhook_record *webhook)
 {
     struct decoder r = decoder_of(from.p, from.n);
-    uint8_t flags = read_head(&r, WEBHOOK_DISABLED | WEBHOOK_MORE);
+    uint8_t flags = read_head(&r, FLAGS_MASK);
     webhook->disabled = flags & WEBHOOK_DISABLED;
     webhook->generation = read_id(&r);
     webhook->created = read_id(&r);
@@ -61,9 +75,10 @@ bool webhook_decode(struct bytes from, struct webhook_record *webhook)
     webhook->secret = read_block(&r);
     webhook->last_error = read_block(&r);
     bool more = read_webhook_more(&r, flags & WEBHOOK_MORE, webhook);
+    bool rebuild = read_webhook_rebuild(&r, flags, webhook);
     bool times = webhook->retry_at <= INT64_MAX && webhook->failing_since <= INT64_MAX &&
                  webhook->waiting_since <= INT64_MAX;
     return read_end(&r) && is_stamp(webhook->generation) && is_stamp(webhook->created) &&
            is_stamp(webhook->position) && webhook->dead_from <= webhook->position &&
-           webhook->attempts <= UINT32_MAX && times && more;
+           webhook->attempts <= UINT32_MAX && times && more && rebuild;
 }
