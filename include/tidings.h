@@ -1454,6 +1454,86 @@ TIDINGS_API enum tidings_err tidings_replica_status(struct tidings *engine,
 TIDINGS_API enum tidings_err tidings_promote(const char *address, const char *key_file,
                                              struct tidings_replica *status, const char **message);
 
+/* ---- The log in MySQL, for operators ----------------------------------------------------------- */
+
+/* Of the options these functions look at `mysql` and `mysql_password`. On failure *message is as with tidings_open. NOT_FOUND: the
+ * database has no log. */
+
+/* Makes the tables that are missing, with no log in them; *has_log: there is one. May be run again. */
+TIDINGS_API enum tidings_err tidings_log_init(const struct tidings_options *options, bool *has_log,
+                                              const char **message);
+
+enum { TIDINGS_LOG_REPLICAS_MAX = 64 };
+
+struct tidings_log_replica {
+    uint64_t id;
+    char address[256];
+    uint64_t position, era;
+    uint64_t image_position; /* of its newest base image */
+    int64_t silent_ms;       /* since it was seen, by MySQL's clock */
+};
+
+struct tidings_log {
+    char version[64]; /* of the server of MySQL */
+    uint64_t server_id, max_allowed_packet;
+    const char *unfit; /* why no server would start on it; NULL: nothing is wrong. A static text */
+    bool writable;     /* it is not read-only */
+    int64_t clock_ms;  /* its clock */
+
+    uint64_t writer_id; /* 0: nobody has made changes since the log began */
+    char writer_address[256];
+    uint64_t fence;
+    int64_t lease_left_ms; /* 0 and less: nobody makes changes */
+    bool ready;            /* the log was confirmed on this server of MySQL */
+    uint64_t position, era;
+
+    uint64_t kept_after; /* the log is kept behind that position */
+    uint64_t records, bytes;
+    int64_t first_ms, last_ms; /* times of the oldest and newest record kept; 0: there is none */
+
+    uint64_t images; /* also those that are not done */
+    bool has_image;  /* one can be had; what follows is of the newest */
+    uint64_t image_position, image_era, image_bytes;
+    int64_t image_ms; /* the time of the newest batch in it */
+
+    size_t n_all_replicas; /* there are so many; the first of them are here */
+    size_t n_replicas;
+    struct tidings_log_replica replicas[TIDINGS_LOG_REPLICAS_MAX];
+};
+
+/* What stands in the tables; asks no server of the log. */
+TIDINGS_API enum tidings_err tidings_log_look(const struct tidings_options *options,
+                                              struct tidings_log *log, const char **message);
+
+/* Whether the directory is what the log was at the position where the directory ends. */
+enum tidings_log_shared {
+    TIDINGS_LOG_SAME,
+    TIDINGS_LOG_OTHER,   /* it has another history, or goes further than the log */
+    TIDINGS_LOG_UNKNOWN, /* the log is not kept there any more */
+};
+
+/* Another history in the place of the log's. */
+struct tidings_log_begin {
+    /* Asked when the members before `position` are filled in, and before anything is changed; false: nothing is. */
+    bool (*confirm)(void *ctx, const struct tidings_log_begin *begin);
+    void *ctx;
+    const char *dir;
+    uint64_t dir_position; /* where the directory ends, and the time of its newest batch */
+    int64_t dir_ms;
+    enum tidings_log_shared shared;
+    uint64_t log_position, log_era; /* where the log ends */
+    uint64_t position, era;         /* where it begins now */
+};
+
+/*
+ * The directory of options.dir becomes the history from now on, with a new era. Servers that have another one put theirs aside and
+ * join anew. BUSY: a server makes changes; CLOSED: confirm said no; LOCKED: a process uses the directory; INVALID: the directory is
+ * none, or is to join anew. Interrupted, it may be run again.
+ */
+TIDINGS_API enum tidings_err tidings_log_begin(const struct tidings_options *options,
+                                               struct tidings_log_begin *begin,
+                                               const char **message);
+
 /* Differences of one kind: of counters, of inboxes and so on. */
 struct tidings_verify_kind {
     const char *name;

@@ -268,6 +268,8 @@ enum tidings_err replica_begin(struct local *local, const char **message)
     memcpy(beginning.cluster, local->store->id, LOG_CLUSTER_BYTES);
     memcpy(beginning.chain, chain.bytes, LOG_CHAIN_BYTES);
     enum log_outcome outcome = log_mysql_begin(replica->asking, &beginning);
+    if (outcome == LOG_FORMER)
+        return replica_join_former(replica, message);
     if (outcome != LOG_DONE)
         return replica_refuse(replica, outcome, message);
     enum tidings_err err = replica_secret_read(replica, message);

@@ -94,6 +94,9 @@ enum tidings_err replica_join(struct replica *replica, const struct tidings_opti
 /* The directory is open: STANDBY, and it must join anew, if the log is not kept from its position on. */
 enum tidings_err replica_join_check(struct replica *replica, const char **message);
 
+/* The directory is open, and the log began anew with another one: STANDBY, it must join anew. */
+enum tidings_err replica_join_former(struct replica *replica, const char **message);
+
 /*
  * Whatever it says of the log, this directory cannot go on: it follows no more, says why, and joins anew when it is opened again,
  * which `tidings serve` does at once. Its contents are put aside then, as outdated-POSITION or diverged-POSITION. Any thread.

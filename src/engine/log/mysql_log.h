@@ -38,6 +38,7 @@ enum log_outcome {
     LOG_EMPTY,   /* there is no log, no image */
     LOG_TRIMMED, /* records or pieces that were asked for are removed already */
     LOG_CORRUPT, /* the tables hold what no server writes */
+    LOG_FORMER,  /* the log was the caller's cluster's, and began anew with another directory */
 };
 
 struct log_mysql;
@@ -55,7 +56,7 @@ const char *log_mysql_message(const struct log_mysql *log);
 /* ---- The tables ----------------------------------------------------------------------------- */
 
 /*
- * Whether the server and the tables are fit for a log, of this cluster unless `cluster` is NULL. LOG_EMPTY: the server is, and
+ * Whether the server and the tables are fit for a log, of this cluster unless `cluster` is NULL. LOG_FORMER: it was; LOG_EMPTY: the server is, and
  * nobody has begun a log in the database; LOG_REFUSED: the message says what to do.
  */
 enum log_outcome log_mysql_check(struct log_mysql *log, const uint8_t cluster[LOG_CLUSTER_BYTES]);
@@ -69,7 +70,7 @@ struct log_beginning {
 };
 
 /* Makes the tables. Several servers may do so at once, and again: LOG_DONE as well if the log of this cluster is there, wherever
- * it began. LOG_REFUSED: that of another cluster is, or a part of one. */
+ * it began. LOG_FORMER: it was the log of this cluster; LOG_REFUSED: that of another cluster is, or a part of one. */
 enum log_outcome log_mysql_begin(struct log_mysql *log, const struct log_beginning *beginning);
 
 /* Makes the tables that are missing, with no log in them; *has_log: there is one already. LOG_REFUSED: what is there is of another
@@ -192,7 +193,7 @@ enum log_outcome log_mysql_trim(struct log_mysql *log, uint64_t up_to, int64_t b
 
 /*
  * The log begins anew: all records, images and replicas go, and it ends where the beginning says, in one transaction. The secret
- * stays. LOG_REFUSED, and nothing is changed: the writer's row is not as it was seen, the lease is not over, or the era of the
+ * stays; another cluster than before is noted as a former one, whose directories are to join anew. LOG_REFUSED, and nothing is changed: the writer's row is not as it was seen, the lease is not over, or the era of the
  * beginning is not a new one.
  */
 enum log_outcome log_mysql_restart(struct log_mysql *log, const struct log_writer *seen,

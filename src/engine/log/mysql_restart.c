@@ -29,6 +29,25 @@ static void put_move(struct buf *text, const struct log_writer *seen,
     log_put(text, " AND until<=NOW(3) AND " LOG_WRITABLE " AND era<", beginning->era);
 }
 
+/* Which cluster's log it is, and whose it was. */
+static void put_cluster(struct buf *text, const struct log_beginning *beginning, uint64_t number)
+{
+    buf_literal(text, ";INSERT IGNORE INTO tidings_setting SELECT CONCAT('former ',HEX(s.value)),"
+                      "x'' FROM tidings_setting s JOIN tidings_writer w ON w.id=1");
+    log_put(text, " AND w.append_id=", number);
+    log_put_bytes(text, " WHERE s.name='cluster' AND s.value<>", beginning->cluster,
+                  LOG_CLUSTER_BYTES);
+    log_put_bytes(text, ";UPDATE tidings_setting SET value=", beginning->cluster,
+                  LOG_CLUSTER_BYTES);
+    log_put(text, MOVED, number);
+    log_put_bytes(text,
+                  ") AND name='cluster';DELETE FROM tidings_setting WHERE name=CONCAT('former ',"
+                  "HEX(",
+                  beginning->cluster, LOG_CLUSTER_BYTES);
+    log_put(text, ")) AND EXISTS (SELECT 1 FROM tidings_writer WHERE id=1 AND append_id=", number);
+    buf_char(text, ')');
+}
+
 enum log_outcome log_mysql_restart(struct log_mysql *log, const struct log_writer *seen,
                                    const struct log_beginning *beginning)
 {
@@ -43,6 +62,7 @@ enum log_outcome log_mysql_restart(struct log_mysql *log, const struct log_write
         log_put(text, MOVED, number);
         buf_char(text, ')');
     }
+    put_cluster(text, beginning, number);
     buf_literal(text, ";COMMIT");
     log->deadline_ms = RESTART_MS;
     enum log_outcome outcome = log_change(log, &rows);

@@ -94,6 +94,15 @@ static enum log_outcome judge_cluster(struct log_mysql *log,
     enum log_outcome outcome = log_mysql_cluster(log, found);
     if (outcome || !cluster || !memcmp(found, cluster, sizeof found))
         return outcome;
+    struct buf *text = log_mysql_text(log);
+    log_put_bytes(text, "SELECT 1 FROM tidings_setting WHERE name=CONCAT('former ',HEX(", cluster,
+                  LOG_CLUSTER_BYTES);
+    buf_literal(text, "))");
+    outcome = log_ask(log);
+    if (outcome)
+        return outcome;
+    if (sql_row(log->sql))
+        return log_say(log, LOG_FORMER, "the log in MySQL began anew with another directory");
     return log_say(log, LOG_REFUSED,
                    "the database %s has the log of another cluster: name the database of this "
                    "directory's cluster or an empty one, or begin with an empty directory",
@@ -247,7 +256,7 @@ static enum log_outcome begin_locked(struct log_mysql *log, const struct log_beg
 /* After an answer of MySQL's that left the connection open. */
 static enum log_outcome end_schema(struct log_mysql *log, enum log_outcome outcome)
 {
-    if (outcome != LOG_DONE && outcome != LOG_REFUSED)
+    if (outcome != LOG_DONE && outcome != LOG_REFUSED && outcome != LOG_FORMER)
         return outcome;
     char message[sizeof log->message];
     memcpy(message, log->message, sizeof message);
