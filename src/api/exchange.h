@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 #include "api/api.h"
+#include "api/targets.h"
 #include "auth/jwt.h"
 #include "auth/seal.h"
 #include "base/arena.h"
@@ -69,6 +70,7 @@ struct exchange {
     bool exact;             /* nothing that a server remembers will do */
     uint64_t seen;          /* nor anything older than that */
     uint64_t ids[PATH_IDS]; /* the numbers in the path */
+    char target_name[TARGET_NAME_BYTES]; /* of the row */
     struct http_query query;
     json_t *body;           /* NULL if there is none */
     char allow[ALLOW_TEXT]; /* for a 405 and a preflight */

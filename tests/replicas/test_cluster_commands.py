@@ -4,8 +4,8 @@ import json
 import os
 import pty
 import re
-import signal
 import subprocess
+import tempfile
 import time
 
 import pytest
@@ -222,14 +222,19 @@ def test_a_server_that_starts_before_that_of_the_directory_does_not_bring_its_ta
     assert begin(url_of(servers[0]), directory).returncode == 0
     position = status(url_of(servers[0]), 1)[0]["position"]
     early = servers[1]
-    early.log_file = open(os.path.join(early.data, "early.log"), "w+b")
+    early.log_file.close()
+    os.unlink(early.log_file.name)
+    early.log_file = tempfile.NamedTemporaryFile("w+b", delete=False)
     early.process = subprocess.Popen([BIN, "serve", "--data", early.data, *early.arguments, "--listen", "127.0.0.1:0"],
                                      env=clean_environment(**early.environment), stdin=subprocess.DEVNULL,
                                      stdout=subprocess.DEVNULL, stderr=early.log_file)
     time.sleep(LEASE_S + 2)
     assert status(url_of(servers[0]), 1)[0]["position"] == position
+    early.process.kill()  # it gives up by itself some time later: there is no image
+    early.process.wait()
     first = make_server(data=directory, arguments=servers[0].arguments).start()
     wait_for_role(first, "writer")
+    wait_for_all([first, early.start()], 60)
     assert "after 19" not in [row["title"] for row in first.user(1).rows("/users/1/posts")]
 
 

@@ -75,21 +75,19 @@ static const struct field args_preferences[] = {ARG(BOOL, u.preferences.story_up
 static const struct field args_webhook[] = {
     ARG(TEXT, u.webhook.name),     ARG(TEXT, u.webhook.url),   ARG(TEXT, u.webhook.secret),
     ARG(BOOL, u.webhook.disabled), ARG(U64, u.webhook.events), ENDS};
-static const struct field args_webhook_report[] = {ARG(TEXT, u.webhook_report.name),
-                                                   ARG(U64, u.webhook_report.generation),
-                                                   ARG(U64, u.webhook_report.position),
-                                                   ARG(U32, u.webhook_report.attempts),
-                                                   ARG(I64, u.webhook_report.retry_at),
-                                                   ARG(I64, u.webhook_report.failing_since),
-                                                   ARG(I64, u.webhook_report.waiting_since),
-                                                   ARG(U64, u.webhook_report.delivered),
-                                                   ARG(U64, u.webhook_report.failed),
-                                                   ARG(U64, u.webhook_report.dead),
-                                                   ARG(TEXT, u.webhook_report.last_error),
-                                                   ARG(BOOL, u.webhook_report.fills),
-                                                   ARG(BOOL, u.webhook_report.rebuild),
-                                                   ARG(U64, u.webhook_report.rebuilt),
-                                                   ENDS};
+static const struct field args_webhook_report[] = {
+    ARG(TEXT, u.webhook_report.name),         ARG(U64, u.webhook_report.generation),
+    ARG(U64, u.webhook_report.position),      ARG(U32, u.webhook_report.attempts),
+    ARG(I64, u.webhook_report.retry_at),      ARG(I64, u.webhook_report.failing_since),
+    ARG(I64, u.webhook_report.waiting_since), ARG(U64, u.webhook_report.delivered),
+    ARG(U64, u.webhook_report.failed),        ARG(U64, u.webhook_report.dead),
+    ARG(TEXT, u.webhook_report.last_error),   ARG(BOOL, u.webhook_report.fills),
+    ARG(BOOL, u.webhook_report.rebuild),      ARG(U64, u.webhook_report.rebuilt),
+    ARG(BOOL, u.webhook_report.reconciles),   ARG(U64, u.webhook_report.reconciled),
+    ARG(U64, u.webhook_report.dead_event),    ARG(TEXT, u.webhook_report.dead_reason),
+    ARG(U64, u.webhook_report.settled),       ENDS};
+static const struct field args_wish[] = {ARG(TEXT, u.wish.name), ARG(ENUM, u.wish.wish),
+                                         ARG(U64, u.wish.after), ARG(I64, u.wish.since_ms), ENDS};
 static const struct field args_ticket[] = {ARG(TICKET, u.ticket.name), ARG(I64, u.ticket.until_ms),
                                            ENDS};
 
@@ -168,27 +166,20 @@ static const struct field answers_subscription[] = {ANSWER(BOOL, u.subscription.
 static const struct field answers_preferences[] = {ANSWER(BOOL, u.preferences.story_updates), ENDS};
 static const struct field answers_notifications_mark[] = {
     ANSWER(U64, u.notifications_mark.marked), ANSWER(U64, u.notifications_mark.unread), ENDS};
-static const struct field answers_webhook[] = {ANSWER(TEXT, u.webhook.name),
-                                               ANSWER(TEXT, u.webhook.url),
-                                               ANSWER(TEXT, u.webhook.secret),
-                                               ANSWER(TEXT, u.webhook.old_secret),
-                                               ANSWER(I64, u.webhook.old_secret_ms),
-                                               ANSWER(U64, u.webhook.events),
-                                               ANSWER(ENUM, u.webhook.state),
-                                               ANSWER(U64, u.webhook.generation),
-                                               ANSWER(U64, u.webhook.position),
-                                               ANSWER(U32, u.webhook.attempts),
-                                               ANSWER(I64, u.webhook.retry_at),
-                                               ANSWER(I64, u.webhook.failing_since),
-                                               ANSWER(I64, u.webhook.waiting_since),
-                                               ANSWER(U64, u.webhook.delivered),
-                                               ANSWER(U64, u.webhook.failed),
-                                               ANSWER(U64, u.webhook.dead),
-                                               ANSWER(TEXT, u.webhook.last_error),
-                                               ANSWER(I64, u.webhook.created_at),
-                                               ANSWER(BOOL, u.webhook.fills),
-                                               ANSWER(U64, u.webhook.rebuild),
-                                               ENDS};
+static const struct field answers_webhook[] = {
+    ANSWER(TEXT, u.webhook.name),         ANSWER(TEXT, u.webhook.url),
+    ANSWER(TEXT, u.webhook.secret),       ANSWER(TEXT, u.webhook.old_secret),
+    ANSWER(I64, u.webhook.old_secret_ms), ANSWER(U64, u.webhook.events),
+    ANSWER(ENUM, u.webhook.state),        ANSWER(U64, u.webhook.generation),
+    ANSWER(U64, u.webhook.position),      ANSWER(U32, u.webhook.attempts),
+    ANSWER(I64, u.webhook.retry_at),      ANSWER(I64, u.webhook.failing_since),
+    ANSWER(I64, u.webhook.waiting_since), ANSWER(U64, u.webhook.delivered),
+    ANSWER(U64, u.webhook.failed),        ANSWER(U64, u.webhook.dead),
+    ANSWER(TEXT, u.webhook.last_error),   ANSWER(I64, u.webhook.created_at),
+    ANSWER(BOOL, u.webhook.fills),        ANSWER(U64, u.webhook.rebuild),
+    ANSWER(BOOL, u.webhook.reconciles),   ANSWER(U64, u.webhook.reconcile),
+    ANSWER(U64, u.webhook.letters),       ANSWER(U64, u.webhook.letters_again),
+    ANSWER(U64, u.webhook.letters_lost),  ENDS};
 
 /* ---- The table ------------------------------------------------------------------------------ */
 

@@ -149,6 +149,48 @@ static size_t get_webhooks(struct view *view, struct webhook_row **rows)
     return view_failed(view) ? 0 : n;
 }
 
+/* ---- Dead letters --------------------------------------------------------------------------- */
+
+static bool get_letter(struct view *view, uint64_t target, uint64_t event, struct bytes *letter)
+{
+    struct key key = key_letter(target, event);
+    struct bytes value;
+    if (!kv_get(txn_of(view), TABLE_LETTER, &key, &value))
+        return false;
+    *letter = view_keep(view, value);
+    return true;
+}
+
+static void put_letter(struct view *view, uint64_t target, uint64_t event, struct bytes letter)
+{
+    struct key key = key_letter(target, event);
+    struct bytes value;
+    if (letter.n)
+        kv_put(txn_of(view), TABLE_LETTER, &key, letter.p, letter.n);
+    else if (kv_get(txn_of(view), TABLE_LETTER, &key, &value))
+        kv_del(txn_of(view), TABLE_LETTER, &key);
+}
+
+static size_t get_letters(struct view *view, uint64_t target, uint64_t after, size_t most,
+                          struct letter_row *rows)
+{
+    struct key first = key_letter(target, after + 1);
+    struct bytes key, value;
+    size_t n = 0;
+    bool found = kv_seek(txn_of(view), TABLE_LETTER, &first, &key, &value);
+    for (; found && n < most; found = kv_next(txn_of(view), TABLE_LETTER, &key, &value)) {
+        if (key.n != 2 * ID_BYTES || get_id(key.p) != target)
+            break;
+        rows[n].event = get_id(key.p + ID_BYTES);
+        if (!letter_decode(view_keep(view, value), &rows[n].record)) {
+            view_corrupt(view);
+            return 0;
+        }
+        n++;
+    }
+    return view_failed(view) ? 0 : n;
+}
+
 /* ---- What happened once --------------------------------------------------------------------- */
 
 static bool get_once(struct view *view, uint64_t user, const uint8_t name[ONCE_BYTES],
@@ -263,6 +305,14 @@ static uint64_t newest_position(struct view *view)
     return view->stamp;
 }
 
+static uint64_t newest_event(struct view *view)
+{
+    struct key beyond = key_id(TIDINGS_ID_MAX);
+    struct bytes key, value;
+    bool found = kv_seek_below(txn_of(view), TABLE_EVENT, &beyond, &key, &value);
+    return found && key.n == ID_BYTES ? get_id(key.p) : 0;
+}
+
 static bool has_position(struct view *view, uint64_t position)
 {
     return position <= local_of(view)->before;
@@ -356,6 +406,9 @@ const struct rows local_rows = {
     .put_webhook = put_webhook,
     .remove_webhook = remove_webhook,
     .get_webhooks = get_webhooks,
+    .get_letter = get_letter,
+    .put_letter = put_letter,
+    .get_letters = get_letters,
     .get_once = get_once,
     .put_once = put_once,
     .get_list = local_get_list,
@@ -366,6 +419,7 @@ const struct rows local_rows = {
     .add_event = add_event,
     .tell_event = tell_event,
     .newest_position = newest_position,
+    .newest_event = newest_event,
     .has_position = has_position,
     .next_id = next_id,
     .oldest_id = oldest_id,
