@@ -27,7 +27,7 @@ BUILD := build$(if $(SAN),-$(SAN))
 # The sanitizers need clang's interceptors to be the program's first library.
 OPTIONS := $(if $(SAN),-Db_sanitize=$(SAN) -Db_lundef=false)
 
-.PHONY: help setup tools everything build run cluster test lint fmt model cluster-tests replica-tests moments crash chaos powerloss faults fuzz soak clients bench bench-streams bench-cluster bench-kafka scaling screenshots deb test-deb release test-release clean
+.PHONY: help setup tools everything build run cluster test lint fmt model replica-tests moments crash chaos powerloss faults fuzz soak clients bench bench-streams bench-cluster bench-kafka scaling screenshots deb test-deb release test-release clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -76,34 +76,12 @@ test: everything
 model: everything
 	@tests/model/run $(BUILD)/tests/model_test "$(SEED)" $(OPS)
 
-## make cluster-tests   the cluster engine: model, processes, failures, HTTP on three servers, console: SEED=1 OPS=1000000
-cluster-tests: everything
-	@meson test -C $(BUILD) --print-errorlogs --no-rebuild --suite long
-	@TIDINGS_TEST_ENGINE=cluster tests/support/with-mariadb tests/model/run $(BUILD)/tests/model_test "$(SEED)" $(OPS)
-	@TIDINGS_TEST_ENGINE=cluster tests/support/with-mariadb $(BUILD)/tests/concurrency_test --seconds 20 --processes 3
-	@TIDINGS_TEST_ENGINE=cluster TIDINGS_TEST_BOUNDED=1 tests/support/with-mariadb tests/support/with-redis \
-		$(BUILD)/tests/model_test --ops 5000
-	@TIDINGS_TEST_ENGINE=cluster tests/support/with-mariadb tests/support/with-redis \
-		$(BUILD)/tests/concurrency_test --seconds 20 --processes 3
-	@TIDINGS_TEST_ENGINE=cluster TIDINGS_BIN=$(BUILD)/tidings tests/support/with-mariadb tests/support/in-venv -m pytest \
-		tests/http/test_cluster_failures.py --long
-	@TIDINGS_TEST_ENGINE=cluster TIDINGS_BIN=$(BUILD)/tidings ALL=1 SEED=$(SEED) tests/support/with-mariadb \
-		--innodb-flush-method=nosync --sync-binlog=0 tests/support/in-venv -m pytest tests/cluster/test_damaged.py -k row
-	@TIDINGS_TEST_ENGINE=cluster TIDINGS_BIN=$(BUILD)/tidings tests/support/with-mariadb tests/support/with-kafka \
-		tests/support/in-venv -m pytest tests/cluster/test_kafka.py tests/cluster/test_kafka_failures.py
-	@TIDINGS_TEST_ENGINE=cluster TIDINGS_BIN=$(BUILD)/tidings tests/support/with-mariadb tests/support/with-redis \
-		--cluster-require-full-coverage=no tests/support/with-kafka tests/support/in-venv -m pytest tests/cluster/test_parts_fail.py --long
-	@for how in --single --nodes=6; do TIDINGS_TEST_ENGINE=cluster TIDINGS_BIN=$(BUILD)/tidings tests/support/with-mariadb \
-		tests/support/with-redis $$how tests/support/in-venv -m pytest $(addprefix tests/legacy/test_,traffic.py bridge.py compare.py \
-		migrating.py) || exit 1; done
-	@TIDINGS_BIN=$(BUILD)/tidings TIDINGS_TEST_ENGINE=cluster TIDINGS_TEST_SERVERS=3 tests/support/with-mariadb tests/http/run -q
-	@TIDINGS_BIN=$(BUILD)/tidings TIDINGS_TEST_ENGINE=cluster tests/support/with-mariadb \
-		node --test --test-concurrency=1 $(filter-out %pictures.test.mjs,$(wildcard tests/console/*.test.mjs))
-
-## make replica-tests   all black-box tests on three servers that share a log in MySQL
+## make replica-tests   what is long of servers that share a log: the suite long, the model, all black-box tests and the console on three: SEED=1
+ON_MYSQL := tests/support/with-mariadb --innodb-flush-method=nosync --sync-binlog=0 --max-allowed-packet=64M
 replica-tests: everything
-	@TIDINGS_BIN=$(BUILD)/tidings TIDINGS_TEST_ENGINE=replica TIDINGS_TEST_SERVERS=3 tests/support/with-mariadb \
-		--max-allowed-packet=64M tests/http/run -q
+	@meson test -C $(BUILD) --print-errorlogs --no-rebuild --suite long
+	@$(ON_MYSQL) $(BUILD)/tests/model_test $(if $(SEED),--seed $(SEED)) --servers 3 --ops 10000
+	@TIDINGS_BIN=$(BUILD)/tidings TIDINGS_TEST_ENGINE=replica TIDINGS_TEST_SERVERS=3 $(ON_MYSQL) tests/http/run -q
 
 ## make crash      kill -9 under 32 clients, again and again: SEED=1 ROUNDS=200
 crash: everything
@@ -150,7 +128,7 @@ bench: everything
 bench-streams: everything
 	@BUILD=$(BUILD) bench/streams $(if $(QUICK),--quick) $(addprefix --binary ,$(BINARIES))
 
-## make bench-cluster  the cluster engine beside what people would do instead, into docs/bench; QUICK=1: three minutes, into build/bench-cluster
+## make bench-cluster  servers that share a log beside what people would do instead, into docs/bench; QUICK=1: three minutes, into build/bench-cluster
 bench-cluster: everything
 	@BUILD=$(BUILD) scripts/setup-bench
 	@BUILD=$(BUILD) bench/cluster $(if $(QUICK),--quick --out $(BUILD)/bench-cluster)

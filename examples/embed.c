@@ -26,13 +26,12 @@ int main(int argc, char **argv)
 {
     enum { ANN = 1, BOB = 2 };
     struct tidings_options options;
-    const char *message, *where = argc > 1 ? argv[1] : "embed-data";
-    bool cluster = !strncmp(where, "mysql://", 8); /* tables that `tidings cluster init` has made */
+    const char *message;
     tidings_options_init(&options);
-    options.engine = cluster ? "cluster" : "local";
-    *(cluster ? &options.mysql : &options.dir) = where;
+    options.dir = argc > 1 ? argv[1] : "embed-data";
+    options.mysql = argc > 2 ? argv[2] : NULL; /* mysql://...: one of several servers */
     if (tidings_open(&options, &tidings, &message)) {
-        fprintf(stderr, "cannot open %s: %s\n", where, message);
+        fprintf(stderr, "cannot open %s: %s\n", options.dir, message);
         return 1;
     }
     tidings_answer_init(&answer);

@@ -122,15 +122,12 @@ TIDINGS_API const char *tidings_err_text(enum tidings_err err);
     X(event_days, 14, 1, 3650, "days an event is kept")                                       \
     X(read_events, 0, 0, 1, "1: reading, too, writes events")                                 \
     X(once_hours, 24, 1, 720, "hours an idempotency key is remembered")                       \
-    X(deadline_ms, 10000, 100, 600000, "milliseconds until a call is given up (cluster)")     \
+    X(deadline_ms, 10000, 100, 600000, "milliseconds until a change is given up (replicas)")  \
     X(queue_max, 4096, 1, 1000000, "changes waiting for the writer at most")                  \
     X(batch_max, 1024, 1, 100000, "changes made durable together at most")                    \
     X(readers_max, 126, 1, 4096, "reads under way at the same moment at most")                \
     X(read_ahead, 1, 0, 2, "reading ahead for changes: 0 never, 1 while they wait, 2 always") \
     X(recent_mb, 128, 0, 1048576, "MiB for the pairs of users who were here lately")          \
-    X(heads_mb, 1024, 1, 1048576, "MiB for authors' lists of posts (cluster)")                \
-    X(reconcile_hours, 24, 0, 8760, "hours in which all is recounted; 0: never (cluster)")    \
-    X(workers, 1, 0, 1, "1: tells Kafka and keeps keys, while no other does (cluster)")       \
     X(kafka_tls, 0, 0, 1, "1: TLS to Kafka's brokers, which are verified")                    \
     X(kafka_partitions, 1, 1, 1000, "partitions of the topic, if it has to be made")          \
     X(map_mb, 262144, 16, 67108864, "largest size of the data file in MiB (address space)")   \
@@ -164,38 +161,29 @@ struct tidings_progress {
 };
 
 struct tidings_options {
-    /* NULL is "local": one directory, for one process. "cluster": a database of MySQL or MariaDB, for any number of them. */
-    const char *engine;
-    const char *dir; /* local: data directory, made if missing */
+    const char *dir; /* the data directory, made if missing */
     /*
-     * local: a copy of the directory is opened, which another process may go on using. It lies in a file of this name, with another beside it that has `-lock`
-     * behind its name; both are made, and removed when it is closed. It answers what is asked, changes nothing, and is of the moment when it was opened, or of that of
-     * the last tidings_move. While it is open, nothing is removed of the directory's log. NULL: the directory itself.
-     */
-    const char *shadow;
-    /*
-     * local: where other servers may follow this one's log: HOST:PORT, port 0 for any; NULL: nobody may. They need the key,
+     * Where other servers may follow this one's log: HOST:PORT, port 0 for any; NULL: nobody may. They need the key,
      * 64 hexadecimal digits in a file: `peer.key` in the directory, made if missing, unless another is named.
      * With `mysql` servers of one log always listen for each other, by default at the address by which they reach MySQL and any
      * port, with a key that they share there. peer_address: where others reach it, if not where it listens.
      */
     const char *peer_listen, *peer_key_file, *peer_address;
     /*
-     * local: the directory is a replica of the one at tidings://HOST:PORT, whose log it follows; filled from there if it is
+     * The directory is a replica of the one at tidings://HOST:PORT, whose log it follows; filled from there if it is
      * empty. It answers what is asked, and changes nothing (STANDBY) until it is promoted. It needs the other one's key.
      */
     const char *follow;
-    bool take_back; /* local: open the directory though another was promoted in its place */
+    bool take_back; /* open the directory though another was promoted in its place */
     /*
-     * local: the log of the directory is decided there, and shared by any number of servers, each with a directory of its own; one
+     * The log of the directory is decided in this database of MySQL or MariaDB, and shared by any number of servers, each with a directory of its own; one
      * of them makes changes at a time. An empty directory becomes one of theirs; the first one's history begins the log. One that
      * cannot go on with the log is put aside inside the directory when it is opened, and joins anew.
-     * cluster: where the database is, mysql://user@host:3306/database. Behind it may stand ?tls=verify, with &ca=FILE if not
-     * the system's certificates are to be trusted; or, for a socket of localhost, ?socket=/path. Special characters are
-     * percent-encoded. tidings_cluster_init makes what has to be there.
+     * mysql://user@host:3306/database, followed by ?tls=verify for TLS, with &ca=FILE to trust other certificates than the
+     * system's; or, for a socket of localhost, by ?socket=/path. Special characters are percent-encoded.
      */
     const char *mysql;
-    const char *mysql_password; /* cluster: NULL is none; it has no place in the URL */
+    const char *mysql_password; /* NULL is none; it has no place in the URL */
     /*
      * cluster: a Redis Cluster, or a single Redis, which remembers for all servers what they would otherwise ask the database for;
      * some of its nodes, host:port,host:port. NULL: none. It decides nothing, and may be away or be emptied at any time.
@@ -204,8 +192,8 @@ struct tidings_options {
     const char *redis_user, *redis_password; /* NULL: none */
     bool redis_tls;                          /* verified: by the system's certificates, or ... */
     const char *redis_ca;                    /* ... those of this file */
-    bool
-        exact; /* with mysql: all answers include what was acknowledged before, as if every operation said so */
+    /* With mysql: reads are bounded unless they say otherwise. Without: exact. */
+    bool bounded;
     /*
      * cluster: brokers of Kafka, host:port with commas, which are told of every event that is kept: docs/EVENTS.md. NULL: nobody
      * is told. With SASL ("plain", "scram-sha-256" or "scram-sha-512") also user and password. The CA certificates are a PEM
@@ -237,7 +225,7 @@ struct tidings_options {
     void *fault_ctx;
 };
 
-/* Defaults for all but `dir`, or `mysql`. */
+/* Defaults for all but `dir`. */
 TIDINGS_API void tidings_options_init(struct tidings_options *options);
 
 /* ---- Words shared by operations and answers ------------------------------------------------ */
@@ -484,6 +472,18 @@ struct tidings_message {
     struct tidings_text text;
 };
 
+/* How new an answer is. A server that shares its log with others answers exactly unless `bounded` of its options says otherwise. */
+enum tidings_freshness {
+    TIDINGS_FRESHNESS_DEFAULT,
+    TIDINGS_EXACT, /* it includes every change that was acknowledged anywhere before the operation was submitted */
+    TIDINGS_BOUNDED, /* it is what this server has, and no older than `seen` */
+};
+
+/* Where an answer stands in the history that servers share; zeros: nowhere. */
+struct tidings_seen {
+    uint64_t era, position;
+};
+
 /* Everything an operation points to stays the caller's and must live until tidings_finish returns.
  */
 struct tidings_op {
@@ -492,9 +492,9 @@ struct tidings_op {
     uint64_t user_id;                /* the viewer: who acts */
     int64_t now_ms;                  /* when it happens; 0: now, by the engine's clock */
     const struct tidings_once *once; /* NULL: as often as it is asked for; only for what writes */
-    bool exact; /* cluster: from the database, although the server may remember it */
-    uint64_t
-        seen; /* cluster: `seen` of an earlier answer, of any server: nothing older than that; 0: of none */
+    enum tidings_freshness freshness;
+    struct tidings_seen
+        seen; /* nothing older than that; zeros: no matter. UNREACHABLE: not yet here */
     union {
         struct {
             uint64_t user_id;
@@ -986,9 +986,10 @@ struct tidings_answer {
     const char *field;      /* INVALID: the argument at fault, as the HTTP API names it */
     int64_t retry_after_ms; /* RATE_LIMITED, BUSY */
     struct tidings_limit limit;
-    uint64_t seen; /* cluster, with Redis: how new it is, for `seen` of further operations */
+    struct tidings_seen
+        seen; /* for `seen` of further operations, on any server; zeros on a lone server */
     int64_t
-        age_ms; /* of a follower: how old it is at most; cluster, with Redis: while the database is away; 0: it is not */
+        age_ms; /* how old it is at most, of a follower, and while MySQL is away; 0: it is not */
     struct tidings_text title; /* DELETED: the post's title, which survives */
     struct tidings_text
         stored; /* op->once: what render made of the first answer, and nothing else */
@@ -1190,11 +1191,10 @@ struct tidings_call {
 };
 
 /*
- * Opens the data directory for this process alone, or the database together with others; starts the engine's threads. Any
- * number of engines may be open in a process, each local one on its own directory. On failure *message, if wanted, is a
- * text with the detail that stays until the thread opens again; for INVALID the name of the setting out of range,
- * "engine", or "dir" or "mysql" if the engine needs it and it is missing; for a `mysql` that is no such URL what is wrong
- * with it.
+ * Opens the data directory for this process alone and starts the engine's threads. Any number of engines may be open in a
+ * process, each on its own directory. On failure *message, if wanted, is a text with the detail that stays until the thread
+ * opens again; for INVALID the name of the setting out of range, "dir" if it is missing, "follow" if there is `mysql`, too;
+ * for a `mysql` that is no such URL what is wrong with it.
  *
  * It belongs to the process that opened it. In a child made by fork every call answers CLOSED, and closing only lets go of
  * it: what the parent has under way goes on there. A child that wants an engine opens one after the parent has closed its
@@ -1202,16 +1202,6 @@ struct tidings_call {
  */
 TIDINGS_API enum tidings_err tidings_open(const struct tidings_options *options,
                                           struct tidings **engine, const char **message);
-
-/*
- * Makes the tables of the cluster engine, and the database itself if it is missing, or brings them up to date; also while
- * servers of the version before use them. May be run again: what is there stays. Of the options `mysql` and `mysql_password`
- * are looked at. `said` is told of each step before it is taken, in a line that is gone afterwards; NULL: nobody is. On
- * failure *message is as with tidings_open.
- */
-TIDINGS_API enum tidings_err tidings_cluster_init(const struct tidings_options *options,
-                                                  void (*said)(void *ctx, const char *line),
-                                                  void *ctx, const char **message);
 
 /* Thread-safe. `done` must be quick and must not block: it may run on the writer thread. */
 TIDINGS_API void tidings_submit(struct tidings *engine, struct tidings_call *call);
@@ -1285,10 +1275,7 @@ struct tidings_stats {
     uint64_t clock_jumps;  /* of more than a minute, since opening */
     int64_t clock_jump_ms; /* how far the last one went: ahead, or below 0 back */
     int64_t clock_jump_at; /* and when */
-    int64_t clock_off_ms;  /* in a cluster: ahead of the database's, or below 0 behind it */
-    bool
-        clock_stopped; /* it went more than a day ahead, or is more than a second off in a cluster: CLOCK until it comes
-                              back */
+    bool clock_stopped;    /* it went more than a day ahead: CLOCK until it comes back */
     uint64_t newest_id;
 };
 
@@ -1301,148 +1288,6 @@ TIDINGS_API int64_t tidings_elapsed(struct tidings *engine);
 
 /* Thread-safe, and cheap. */
 TIDINGS_API void tidings_stats(struct tidings *engine, struct tidings_stats *stats);
-
-/* ---- Looking at a cluster ------------------------------------------------------------------- */
-
-enum { TIDINGS_CLUSTER_SERVERS_MAX = 16, TIDINGS_CLUSTER_LANES_MAX = 16 };
-
-/* A server that uses the database, or has not said that it stopped. */
-struct tidings_cluster_server {
-    unsigned slot;       /* its place: ids carry it */
-    int64_t seen_ms_ago; /* when it last said that it is there */
-    bool is_running;     /* that is not long ago; otherwise another may take its place */
-    bool is_this;        /* the one that was asked */
-};
-
-/* Who goes through all events: to tell Kafka (docs/EVENTS.md), or to keep keys in Redis for others (docs/FORMAT.md). */
-struct tidings_cluster_relay {
-    bool wanted;       /* a server was there to do so within the last day */
-    bool held;         /* one is there now: */
-    unsigned slot;     /* which */
-    uint64_t position; /* of the last event that was told */
-    uint64_t told;     /* events, since the tables were made, those told again included */
-    uint64_t waiting;  /* positions behind it, if an event is among them: events, and some posts */
-    int64_t oldest_ms_ago; /* when the oldest event that waits happened; 0: none waits */
-    uint64_t dead;         /* letters: events that could not be told */
-    uint64_t
-        missed; /* events that were removed for their age before Kafka could be told; both of Kafka alone */
-    char trouble[256]; /* why it cannot tell; "": nothing is wrong */
-};
-
-/* An event that no broker took. */
-struct tidings_dead_letter {
-    uint64_t event_id;
-    int64_t happened_at, noted_at; /* noted_at: when it was given up */
-    bool again;                    /* it is to be told again */
-    const char *reason;            /* gone afterwards */
-};
-
-enum { TIDINGS_VERIFY_KINDS_MAX = 16 };
-
-/* What was found of a kind that did not agree with what it follows from, and rows that were mended; since the tables were made. */
-struct tidings_cluster_drift {
-    const char *kind;
-    uint64_t found, mended;
-};
-
-/* What is recounted by the servers themselves: see reconcile_hours. */
-struct tidings_cluster_rounds {
-    bool under_way; /* if so: */
-    const char *part;
-    uint64_t done, total; /* rows; the total is an estimate */
-    int64_t began_ms_ago;
-    bool any; /* round was completed; the last one: */
-    int64_t ended_ms_ago, took_ms;
-    uint64_t rows, found, mended;
-    size_t n_kinds; /* all that there are */
-    struct tidings_cluster_drift kinds[TIDINGS_VERIFY_KINDS_MAX];
-};
-
-/* How a cluster is doing. */
-struct tidings_cluster {
-    bool reachable;          /* the database has answered lately */
-    char version[64];        /* of the database's server; "": it has never answered */
-    uint64_t round_trip_us;  /* of the last answer */
-    int64_t answered_ms_ago; /* and when it came; -1: never */
-    unsigned tables;         /* version of the tables */
-    size_t n_servers;
-    struct tidings_cluster_server servers[TIDINGS_CLUSTER_SERVERS_MAX];
-    uint64_t position; /* of the newest event or post */
-    struct tidings_cluster_relay relay, copies;
-    struct tidings_cluster_rebuild {
-        bool under_way;              /* keys in Redis are made anew, or are to be */
-        uint64_t asked, done;        /* how often */
-        uint64_t looked_at, removed; /* keys, the last time */
-    } rebuild;
-    struct tidings_cluster_rounds rounds;
-    /* What follows is of the server that was asked. */
-    bool
-        complete; /* other servers know that it is there; until then it may not hear of all they do */
-    uint64_t told; /* those who watch it have heard of what is up to this position */
-    int64_t
-        lag_ms; /* for how long it has known of something that it has not told them; 0: of nothing */
-    size_t n_lanes;
-    uint64_t lanes_waiting[TIDINGS_CLUSTER_LANES_MAX]; /* changes, by lane */
-    uint64_t reads_waiting;                            /* answers */
-    struct {
-        bool configured;
-        bool remembers;               /* badges are answered from it */
-        uint64_t recalled, looked_up; /* badges: from it, and from the database */
-        unsigned masters,
-            away;          /* of the Redis Cluster, and how many of them did not answer lately */
-        char trouble[256]; /* why it cannot be used; "": nothing is wrong */
-        uint64_t filled, renewed; /* keys for others */
-        uint64_t dropped;         /* questions that too many others were before to fill keys by */
-    } redis;
-};
-
-/* Of an open engine: what the database told last, which is asked again and again. Thread-safe, and cheap. UNSUPPORTED on the
- * local engine. */
-TIDINGS_API enum tidings_err tidings_cluster_status(struct tidings *engine,
-                                                    struct tidings_cluster *status);
-
-/* Of a database, without becoming one of its servers: what only a server knows is 0. Of the options `mysql` and
- * `mysql_password` are looked at. On failure *message is as with tidings_open. */
-TIDINGS_API enum tidings_err tidings_cluster_look(const struct tidings_options *options,
-                                                  struct tidings_cluster *status,
-                                                  const char **message);
-
-/* The next users behind that id, ascending, `most` at most: everybody who has ever done anything. Options and message as above. */
-TIDINGS_API enum tidings_err tidings_cluster_users(const struct tidings_options *options,
-                                                   uint64_t after, size_t most, uint64_t *user_ids,
-                                                   size_t *n, const char **message);
-
-enum tidings_subject { TIDINGS_SUBJECT_USER, TIDINGS_SUBJECT_AUTHOR, TIDINGS_SUBJECT_POST };
-
-/* Prints every row about somebody or something, as it was at one moment: columns by name, packed ones also taken apart.
- * NOT_FOUND: there is none. Options and message as above. */
-TIDINGS_API enum tidings_err tidings_cluster_show(const struct tidings_options *options,
-                                                  enum tidings_subject subject, uint64_t id,
-                                                  FILE *to, const char **message);
-
-/* Tells of each event that Kafka could not be told, in their order. With `retry` all are to be told again, once more; a server
- * that tells Kafka does so within seconds, whatever runs beside it, and what works is no dead letter any more. Options and
- * message as above. */
-TIDINGS_API enum tidings_err tidings_cluster_dead(
-    const struct tidings_options *options, bool retry,
-    void (*tell)(void *ctx, const struct tidings_dead_letter *letter), void *ctx,
-    const char **message);
-
-enum tidings_consumer { TIDINGS_CONSUMER_KAFKA = 1, TIDINGS_CONSUMER_COPIES };
-
-/* Kafka is told again of everything from that event on, or, with event_id 0, of all that happened since then; or keys in Redis are
- * renewed by it. *first is the first event, *positions how many positions will be gone through; 0: nothing was told since. Never skips anything. Options and message
- * as above. */
-TIDINGS_API enum tidings_err tidings_cluster_replay(const struct tidings_options *options,
-                                                    enum tidings_consumer consumer,
-                                                    uint64_t event_id, int64_t since_ms,
-                                                    uint64_t *first, uint64_t *positions,
-                                                    const char **message);
-
-/* Everything that servers remember in Redis is forgotten, and the keys for others are removed and made anew, by the server that keeps
- * them: *wish is which time that is, for `rebuild.done` of tidings_cluster_look. Options and message as above. */
-TIDINGS_API enum tidings_err tidings_cluster_rebuild(const struct tidings_options *options,
-                                                     uint64_t *wish, const char **message);
 
 /* ---- Replicas: a directory and those that follow its log -------------------------------------- */
 
@@ -1501,7 +1346,7 @@ struct tidings_replica {
  */
 TIDINGS_API uint64_t tidings_term(struct tidings *engine);
 
-/* Thread-safe, and cheap. UNSUPPORTED on the cluster engine. */
+/* Thread-safe, and cheap. */
 TIDINGS_API enum tidings_err tidings_replica_status(struct tidings *engine,
                                                     struct tidings_replica *status);
 
@@ -1593,6 +1438,8 @@ TIDINGS_API enum tidings_err tidings_log_begin(const struct tidings_options *opt
                                                struct tidings_log_begin *begin,
                                                const char **message);
 
+enum { TIDINGS_VERIFY_KINDS_MAX = 16 };
+
 /* Differences of one kind: of counters, of inboxes and so on. */
 struct tidings_verify_kind {
     const char *name;
@@ -1605,19 +1452,18 @@ struct tidings_verify {
     /* in: first hold the data file against one made anew from base image and log, row by row. Where they differ, nothing
      * is mended: what is wrong with it must not get into the log. Opened with `remake` it is right again. */
     bool deep;
-    uint64_t page; /* in, cluster: rows looked at together; 0: as many as is best */
-    FILE *report;  /* in: a line for every difference; may be NULL */
+    FILE *report;                     /* in: a line for every difference; may be NULL */
     struct tidings_progress progress; /* in */
     uint64_t checked;
     uint64_t differences;
     uint64_t repaired;
     uint64_t spoiled; /* deep: rows of the data file that are not what base image and log say */
-    size_t n_kinds;   /* in a cluster: all that it looks at, those without a difference too */
+    size_t n_kinds;
     struct tidings_verify_kind kinds[TIDINGS_VERIFY_KINDS_MAX];
 };
 
-/* Recomputes every stored count and checks every index against its table, in both directions; in the local engine with
- * writing stopped meanwhile, in a cluster beside all servers. UNSUPPORTED: `deep` in a cluster. OK if it could look at everything, whatever it found. */
+/* Recomputes every stored count and checks every index against its table, in both directions, with writing stopped
+ * meanwhile. OK if it could look at everything, whatever it found. */
 TIDINGS_API enum tidings_err tidings_verify(struct tidings *engine, struct tidings_verify *verify);
 
 /* ---- Export and import ---------------------------------------------------------------------- */
@@ -1660,38 +1506,6 @@ struct tidings_import {
 };
 TIDINGS_API enum tidings_err tidings_import(struct tidings *engine, struct tidings_import *in,
                                             const char **message);
-
-/* ---- From a directory to a cluster ----------------------------------------------------------- */
-
-/*
- * A step of moving a directory that is in use into a cluster that has no data: `from` is a shadow of it, `to` was opened with options.importing. The first one copies everything;
- * each brings what has happened up to now, as far as it is durable. Interrupted at any point it goes on, also with another shadow of the same directory. INVALID, with a
- * message: there is something else in the cluster, or the directory's log does not go back far enough any more.
- */
-struct tidings_move {
-    bool (*stop)(void *ctx); /* asked now and then; true: it is to be interrupted. May be NULL */
-    /* Told of users and posts that were brought, some more than once. May be NULL. */
-    void (*seen)(void *ctx, enum tidings_subject subject, uint64_t id);
-    void *ctx;
-    struct tidings_progress progress; /* in rows, then in batches */
-    uint64_t rows;                    /* out: brought by this step */
-    uint64_t batch;                   /* out: of the directory, up to which all is there */
-    bool resumed;                     /* out: it went on with what was there already */
-    bool stopped;                     /* out: it was interrupted */
-};
-TIDINGS_API enum tidings_err tidings_move(struct tidings *from, struct tidings *to,
-                                          struct tidings_move *move, const char **message);
-
-/* Takes the directory of a shadow, so that nobody opens it any more until the shadow is closed; the next step brings everything. LOCKED: somebody uses it. */
-TIDINGS_API enum tidings_err tidings_shadow_lock(struct tidings *shadow);
-
-/* Behind the last step: what a server goes on with, and that one may be opened there. */
-TIDINGS_API enum tidings_err tidings_move_end(struct tidings *from, struct tidings *to,
-                                              const char **message);
-
-/* A user and a post of a shadow, found by a random number; 0 where there is none. */
-TIDINGS_API void tidings_shadow_draw(struct tidings *shadow, uint64_t random, uint64_t *user_id,
-                                     uint64_t *post_id);
 
 /* ---- Backup, restore, and what the log says ------------------------------------------------- */
 

@@ -83,8 +83,9 @@ static size_t answer_fields(const struct exchange *ex, int status, struct http_f
         snprintf(texts->wait, FIELD_TEXT, "%lld", wait_ms > 0 ? seconds(wait_ms) : 1);
         fields[n++] = (struct http_field){"Retry-After", texts->wait};
     }
-    if (ex->answer.seen) {
-        snprintf(texts->seen, FIELD_TEXT, "%" PRIu64, ex->answer.seen);
+    if (ex->answer.seen.position) {
+        snprintf(texts->seen, FIELD_TEXT, "%" PRIu64 ".%" PRIu64, ex->answer.seen.era,
+                 ex->answer.seen.position);
         fields[n++] = (struct http_field){"Tidings-Seen", texts->seen};
     }
     if (ex->answer.age_ms) {
@@ -239,8 +240,6 @@ void exchange_submit(struct exchange *ex)
 {
     ex->op.user_id = ex->user_id;
     ex->op.role = (enum tidings_role)ex->claims.role;
-    ex->op.exact = ex->exact;
-    ex->op.seen = ex->seen;
     switch (room_enter(&exchange_loop(ex)->room, ex)) {
     case ROOM_IN:
         submit(ex);

@@ -67,8 +67,6 @@ struct exchange {
     struct jwt_claims claims;
     struct http_text token; /* that they are of */
     uint64_t user_id;       /* the acting user */
-    bool exact;             /* nothing that a server remembers will do */
-    uint64_t seen;          /* nor anything older than that */
     uint64_t ids[PATH_IDS]; /* the numbers in the path */
     char target_name[TARGET_NAME_BYTES]; /* of the row */
     struct http_query query;

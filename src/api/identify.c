@@ -95,24 +95,35 @@ static bool is_word(struct http_text text, const char *word)
     return text.p && text.n == strlen(word) && !memcmp(text.p, word, text.n);
 }
 
-/* How fresh an answer must be: what servers remember is for those who do not say. */
 static bool take_freshness(struct exchange *ex)
 {
     size_t count;
     struct http_text word = http_request_header(ex->req, "Tidings-Freshness", &count);
-    ex->exact = is_word(word, "exact");
-    if (count > 1 || (word.p && !ex->exact && !is_word(word, "bounded"))) {
+    if (count == 1 && is_word(word, "exact"))
+        ex->op.freshness = TIDINGS_EXACT;
+    else if (count == 1 && is_word(word, "bounded"))
+        ex->op.freshness = TIDINGS_BOUNDED;
+    else if (count)
         exchange_invalid(ex, "Tidings-Freshness", "exact or bounded");
+    return !count || ex->op.freshness;
+}
+
+/* ERA.POSITION, as answer_fields() writes it. */
+static bool parse_seen(struct http_text token, struct tidings_seen *seen)
+{
+    const char *dot = memchr(token.p, '.', token.n);
+    if (!dot)
         return false;
-    }
-    return true;
+    size_t n = (size_t)(dot - token.p);
+    return parse_id((struct http_text){token.p, n}, &seen->era) &&
+           parse_id((struct http_text){dot + 1, token.n - n - 1}, &seen->position);
 }
 
 static bool take_seen(struct exchange *ex)
 {
     size_t count;
     struct http_text token = http_request_header(ex->req, "Tidings-Seen", &count);
-    if (count > 1 || (token.p && !parse_id(token, &ex->seen))) {
+    if (count > 1 || (token.p && !parse_seen(token, &ex->op.seen))) {
         exchange_invalid(ex, "Tidings-Seen", "as an answer had it");
         return false;
     }

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/cluster.h"
 #include "api/consumer.h"
 #include "api/targets.h"
 #include "api/internal.h"
@@ -251,9 +250,6 @@ static void print_engine(struct api *api, struct buf *to)
                    "1: nothing can be written: no room, or storage that failed.", stats.read_only);
     metrics_single(to, "clock_jumps_total", "counter", "Jumps of the clock by more than a minute.",
                    stats.clock_jumps);
-    metrics_head(to, "clock_off_seconds", "gauge",
-                 "Between the clock and the database's, in a cluster.");
-    buf_printf(to, "tidings_clock_off_seconds %.3f\n", (double)llabs(stats.clock_off_ms) / 1e3);
     metrics_single(to, "clock_stopped", "gauge",
                    "1: the clock is not believed, nothing is written.", stats.clock_stopped);
     print_engine_histogram(to, "batch_size", "Changes made durable together.", stats.batch_size, 1,
@@ -269,7 +265,6 @@ void metrics_print(struct api *api, const struct tidings_answer *webhooks, struc
     print_tokens(api, to);
     print_http(api, to);
     print_engine(api, to);
-    cluster_metrics(api->config.tidings, to);
     replica_metrics(api->config.tidings, to);
     webhook_metrics(webhooks, to);
     consumer_metrics(webhooks, to);

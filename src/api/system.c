@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/cluster.h"
 #include "api/consumer.h"
 #include "api/handlers.h"
 #include "api/internal.h"
@@ -60,11 +59,6 @@ void run_readyz(struct exchange *ex)
         exchange_problem(ex, 503, "stopping", "The server is stopping.");
         return;
     }
-    if (!cluster_is_usable(ex->api->config.tidings)) {
-        exchange_problem(ex, 503, tidings_err_code(TIDINGS_UNREACHABLE),
-                         "The database cannot be reached.");
-        return;
-    }
     const char *trouble = replica_trouble(ex->api->config.tidings);
     if (trouble) {
         exchange_problem(ex, 503, tidings_err_code(TIDINGS_STANDBY), trouble);
@@ -115,7 +109,6 @@ static void put_clock(struct json_out *out, const struct tidings_stats *stats)
     } else {
         json_out_null(out);
     }
-    put_i64(out, "off_ms", stats->clock_off_ms);
     put_bool(out, "stopped", stats->clock_stopped);
     json_out_end(out);
 }
@@ -150,22 +143,15 @@ static void respond_status(struct exchange *ex)
     put_word(&out, "durability", ex->api->config.durability);
     put_u64(&out, "newest_id", stats.newest_id);
     put_job(&out, &ex->api->job);
-    put_cluster(&out, ex->api->config.tidings);
     put_replica(&out, ex->api->config.tidings);
     put_consumers_status(&out, &ex->answer);
     json_out_end(&out);
     exchange_json(ex, 200, "application/json", buf);
 }
 
-/* Those who go through the events are rows. Of the cluster engine there are none, and it would have to ask the database. */
+/* Consumers of events are rows of the engine. */
 void run_status(struct exchange *ex)
 {
-    struct tidings_replica replica;
-    if (tidings_replica_status(ex->api->config.tidings, &replica) == TIDINGS_UNSUPPORTED) {
-        ex->answer.err = TIDINGS_UNSUPPORTED;
-        respond_status(ex);
-        return;
-    }
     ex->respond = respond_status;
     ex->user_id = 1;
     ex->claims.role = JWT_ROLE_SERVICE;

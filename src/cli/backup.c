@@ -5,28 +5,25 @@
 #include "cli/where.h"
 
 struct backup_args {
-    struct where where;
+    const char *data;
     const char *dest;
 };
 
 static const struct cli_operand operands[] = {{"DEST", .at = offsetof(struct backup_args, dest)}};
 
 static const struct cli_option options[] = {
-    WHERE_OPTIONS(struct backup_args, where, "the data directory"),
+    DATA_OPTION(struct backup_args, data, "the data directory"),
 };
 
 static int run(int argc, char **argv)
 {
     struct backup_args args;
     int code = options_start(&command_backup, &args, argc, argv);
-    if (code == OPTIONS_READ)
-        code = where_check(&command_backup, &args.where,
-                           "use mariadb-backup, or mysqldump --single-transaction");
     if (code != OPTIONS_READ)
         return code;
     struct tidings_backup backup = {.dest = args.dest, .progress = progress_in_bytes()};
     const char *message;
-    if (tidings_backup_dir(args.where.data, &backup, &message)) {
+    if (tidings_backup_dir(args.data, &backup, &message)) {
         fprintf(stderr, "tidings: %s\n", message);
         return EXIT_BROKEN;
     }

@@ -20,7 +20,6 @@ extern const struct cli_command command_backup;
 extern const struct cli_command command_restore;
 extern const struct cli_command command_export;
 extern const struct cli_command command_import;
-extern const struct cli_command command_move;
 extern const struct cli_command command_promote;
 extern const struct cli_command command_log;
 extern const struct cli_command command_cluster;

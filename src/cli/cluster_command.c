@@ -17,9 +17,7 @@ static bool parse_after(const char *text, void *to)
 }
 
 static const struct cli_option options[] = {
-    {"mysql", OPTION_TEXT, "URL", offsetof(struct cluster_args, mysql),
-     .help = "the database that has the log: mysql://user@host:3306/database, with ?tls=verify or "
-             "?socket=/path behind it"},
+    {"mysql", OPTION_TEXT, "URL", offsetof(struct cluster_args, mysql), .help = MYSQL_HELP},
     {"from", OPTION_TEXT, "DIR", offsetof(struct cluster_args, from),
      .help = "begin: the data directory that becomes the history"},
     {.name = "yes",

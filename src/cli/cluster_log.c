@@ -8,6 +8,22 @@
 
 #include "cli/cluster_command.h"
 
+int cluster_failed(enum tidings_err err, const char *message)
+{
+    fprintf(stderr, "tidings: %s\n", message ? message : tidings_err_text(err));
+    switch (err) {
+    case TIDINGS_INVALID:
+        return EXIT_USAGE;
+    case TIDINGS_BUSY:
+    case TIDINGS_CLOSED:
+    case TIDINGS_LOCKED:
+    case TIDINGS_UNSUPPORTED:
+        return EXIT_FOUND;
+    default:
+        return EXIT_BROKEN;
+    }
+}
+
 int cluster_init_run(const struct cluster_args *args, const struct tidings_options *how)
 {
     const char *message;
@@ -15,7 +31,7 @@ int cluster_init_run(const struct cluster_args *args, const struct tidings_optio
     (void)args;
     enum tidings_err err = tidings_log_init(how, &has_log, &message);
     if (err)
-        return where_failed(how, err, message);
+        return cluster_failed(err, message);
     puts(has_log ? "the tables are there, and a log is in them: nothing was changed"
                  : "the tables are there: the first server that is started with --mysql begins the "
                    "log with what its directory has");
@@ -81,13 +97,8 @@ int cluster_begin_run(const struct cluster_args *args, const struct tidings_opti
         return options_wrong(&command_cluster, "--from is missing");
     own.dir = args->from;
     enum tidings_err err = tidings_log_begin(&own, &begin, &message);
-    if (err) {
-        fprintf(stderr, "tidings: %s\n", message ? message : tidings_err_text(err));
-        return err == TIDINGS_INVALID ? EXIT_USAGE
-               : err == TIDINGS_BUSY || err == TIDINGS_CLOSED || err == TIDINGS_LOCKED
-                   ? EXIT_FOUND
-                   : EXIT_BROKEN;
-    }
+    if (err)
+        return cluster_failed(err, message);
     printf("the log begins at position %" PRIu64 ", in era %" PRIu64
            "; start the server of %s first\n",
            begin.position, begin.era, args->from);

@@ -22,17 +22,14 @@ enum { NAME_MAX_BYTES = 64 };
 static const struct cli_option options[] = {
     TEXT(config, "FILE", NULL, "a file with settings")
     {"dev", OPTION_FLAG, NULL, AT(dev), .help = "for trying things out, as above"},
-    {"engine", OPTION_WORD, ENGINES, AT(where.engine), .text = "local",
-     .help = "what holds the data: local is one directory on this machine, cluster a database of "
-             "MySQL or MariaDB that any number of servers share"},
-    {"data", OPTION_TEXT, "DIR", AT(where.data), .help = "the data directory of the local engine"},
-    {"mysql", OPTION_TEXT, "URL", AT(where.mysql), .help = MYSQL_HELP},
+    TEXT(data, "DIR", NULL, "the data directory")
+    TEXT(mysql, "URL", NULL, MYSQL_HELP)
     TEXT(follow, "URL", NULL,
          "tidings://HOST:PORT of a server whose log the data directory is to follow: a standby")
-    TEXT(peer_listen, "HOST:PORT", NULL, "where other servers may follow this one; in a cluster, by default, the address "
+    TEXT(peer_listen, "HOST:PORT", NULL, "where other servers may follow this one; with --mysql, by default, the address "
          "by which it reaches MySQL, and any port")
     TEXT(peer_address, "HOST:PORT", NULL,
-         "where the other servers of a cluster reach it, if not at peer_listen")
+         "where the other servers of its log reach it, if not at peer_listen")
     TEXT(peer_key_file, "FILE", NULL,
          "the key of servers that follow each other, instead of peer.key in the data directory")
     {"take_back", OPTION_FLAG, NULL, AT(take_back),
@@ -43,9 +40,9 @@ static const struct cli_option options[] = {
     {"redis_tls", OPTION_WORD, "off|verify", AT(redis_tls), .text = "off",
      .help = "whether the connections to Redis are encrypted"},
     TEXT(redis_ca, "FILE", NULL, "certificates to trust in Redis, instead of the system's")
-    {"freshness", OPTION_WORD, "bounded|exact", AT(freshness), .text = "bounded",
-     .help = "with Redis: bounded, what others have done may show a moment later in badges; exact, "
-             "every answer is from the database"},
+    {"freshness", OPTION_WORD, "exact|bounded", AT(freshness), .text = "exact",
+     .help = "with --mysql, of reads that do not say: exact, they include every change that was "
+             "acknowledged on any server; bounded, they show what this server has"},
     TEXT(kafka, "LIST", NULL,
          "brokers of Kafka, host:port with commas, that are told of every event")
     TEXT(kafka_topic, "NAME", NULL,
@@ -96,15 +93,13 @@ const struct cli_command command_serve = {
     .summary = "serve the HTTP API",
     .usage = "--data DIR [--listen HOST:PORT] [--config FILE] [OPTIONS]\n"
              "--data DIR --follow tidings://HOST:PORT [--peer-listen HOST:PORT] [OPTIONS]\n"
-             "--engine cluster --mysql URL [--listen HOST:PORT] [--config FILE] [OPTIONS]\n"
+             "--data DIR --mysql URL [--peer-listen HOST:PORT] [OPTIONS]\n"
              "--dev [OPTIONS]",
     .about =
         "Serves the HTTP API. Keys for tokens come from TIDINGS_JWT_SECRET (at least 32 bytes; "
-        "several, one a line) from the file that TIDINGS_JWT_KEYS_FILE names, or from the address "
-        "that "
-        "jwks_url does; the password of "
-        "the "
-        "cluster's database from TIDINGS_MYSQL_PASSWORD or the first line of the file that "
+        "several, one a line), from the file that TIDINGS_JWT_KEYS_FILE names, or from the address "
+        "that jwks_url does; the password of the log in MySQL from TIDINGS_MYSQL_PASSWORD or the "
+        "first line of the file that "
         "TIDINGS_MYSQL_PASSWORD_FILE names, those of Redis and Kafka likewise "
         "(TIDINGS_REDIS_PASSWORD, TIDINGS_KAFKA_PASSWORD).\n\n"
         "--dev makes its own secret, fills an empty data directory with a demo community, a new "
@@ -114,6 +109,10 @@ const struct cli_command command_serve = {
         "--follow makes a standby: it copies the data of the server at tidings://HOST:PORT, which "
         "listens there with --peer-listen, follows its log, answers what only reads, and takes "
         "over when `tidings promote` says so. It needs that server's peer.key.\n\n"
+        "--mysql makes one of any number of servers that share a log in MySQL, each with a data "
+        "directory of its own: the first one's history begins the log, the others start with an "
+        "empty directory. Every server takes changes and answers exactly; one that makes changes "
+        "and ends is replaced by another. Without --mysql the directory is a lone server again.\n\n"
         "Every setting is a flag, a variable (--follow-burst is TIDINGS_FOLLOW_BURST) and a line "
         "of the file (follow_burst = 100), in this order.",
     .examples = "tidings serve --dev\n"

@@ -31,7 +31,7 @@ struct config {
     char *copies[32]; /* texts from the file; see config_release */
     size_t n_copies;
     const char *config;
-    struct where where;
+    const char *data, *mysql;
     const char *redis, *redis_user, *redis_tls, *redis_ca, *freshness;
     const char *listen;
     const char *follow, *peer_listen, *peer_key_file, *peer_address;

@@ -9,7 +9,7 @@
 #include "cli/where.h"
 
 struct export_args {
-    struct where where;
+    const char *data;
     const char *file, *to, *temp;
     uint64_t user;
 };
@@ -17,7 +17,7 @@ struct export_args {
 static const struct cli_operand operands[] = {{"[FILE]", .at = offsetof(struct export_args, file)}};
 
 static const struct cli_option options[] = {
-    WHERE_OPTIONS(struct export_args, where, "the data directory, also of a running server"),
+    DATA_OPTION(struct export_args, data, "the data directory, also of a running server"),
     {"user", OPTION_NUMBER, "ID", offsetof(struct export_args, user), .least = 1,
      .most = TIDINGS_ID_MAX, .help = "only what this user did and wrote"},
     {"to", OPTION_TEXT, "FILE", offsetof(struct export_args, to),
@@ -86,8 +86,8 @@ static int export_to(struct tidings_options *how, const struct export_args *args
 {
     char state[PATH_BYTES];
     enum tidings_err err;
-    snprintf(state, sizeof state, "%s/state", how->dir ? how->dir : "");
-    if (how->dir && access(state, F_OK))
+    snprintf(state, sizeof state, "%s/state", how->dir);
+    if (access(state, F_OK))
         return failed(how->dir, "there is no data there");
     int code = open_and_export(how, args, to, &err);
     return err == TIDINGS_LOCKED ? export_copy(how, args, to) : code;
@@ -96,15 +96,14 @@ static int export_to(struct tidings_options *how, const struct export_args *args
 static int run(int argc, char **argv)
 {
     struct export_args args;
-    struct password password;
     struct tidings_options how;
     int code = options_start(&command_export, &args, argc, argv);
     if (code == OPTIONS_READ && args.file && args.to)
         code = options_wrong(&command_export, "FILE and --to are the same: give one of them");
-    if (code == OPTIONS_READ)
-        code = where_find(&command_export, &args.where, NULL, &password, &how);
     if (code != OPTIONS_READ)
         return code;
+    tidings_options_init(&how);
+    how.dir = args.data;
     const char *file = args.file ? args.file : args.to;
     if (!file || !strcmp(file, "-"))
         return export_to(&how, &args, stdout);
@@ -120,7 +119,7 @@ static int run(int argc, char **argv)
 const struct cli_command command_export = {
     .name = "export",
     .summary = "write all facts, one JSON object a line",
-    .usage = "[FILE] --data DIR [--user ID]\n[FILE] --engine cluster --mysql URL [--user ID]",
+    .usage = "[FILE] --data DIR [--user ID]",
     .about =
         "Writes what people did and wrote, as it is at one moment, to FILE, or to standard output: "
         "docs/FACTS.md "
@@ -128,9 +127,7 @@ const struct cli_command command_export = {
         "the same "
         "answers. The secrets of webhooks are in it.\n\nA server may be using the directory: "
         "then a copy is made of "
-        "its base image and log first, as large as the data. Of a cluster it is one "
-        "snapshot of the database, beside "
-        "servers that go on.",
+        "its base image and log first, as large as the data.",
     .examples = "tidings export facts.ndjson --data /var/lib/tidings\n"
                 "tidings export --data /var/lib/tidings --user 42 | gzip > user-42.ndjson.gz",
     .exits = "0 done; 2 usage; 3 failed.",

@@ -12,7 +12,7 @@
 #include "cli/where.h"
 
 struct import_args {
-    struct where where;
+    const char *data;
     struct from_args from;
     const char *file, *report, *temp;
 };
@@ -20,9 +20,8 @@ struct import_args {
 static const struct cli_operand operands[] = {{"[FILE]", .at = offsetof(struct import_args, file)}};
 
 static const struct cli_option options[] = {
-    WHERE_OPTIONS(
-        struct import_args, where,
-        "the directory to fill: new, or empty; of a cluster the database, made by cluster init"),
+    {"data", OPTION_TEXT, "DIR", offsetof(struct import_args, data),
+     .help = "the directory to fill: new, or empty"},
     {"report", OPTION_TEXT, "FILE", offsetof(struct import_args, report),
      .help = "write lines that are not taken there: number, field, reason; without, the first few "
              "go to standard error"},
@@ -193,17 +192,18 @@ static int import_from(const struct import_args *args, struct tidings_options *h
 static int run(int argc, char **argv)
 {
     struct import_args args;
-    struct password password;
     struct tidings_options how;
     struct sigaction action = {.sa_handler = interrupt};
     int code = options_start(&command_import, &args, argc, argv);
     if (code == OPTIONS_READ)
         code = check_args(&args);
     bool dry = args.from.system && args.from.dry_run;
-    if (code == OPTIONS_READ && !dry)
-        code = where_find(&command_import, &args.where, NULL, &password, &how);
+    if (code == OPTIONS_READ && !dry && !args.data)
+        code = options_wrong(&command_import, "--data is missing");
     if (code != OPTIONS_READ)
         return code;
+    tidings_options_init(&how);
+    how.dir = args.data;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     return args.from.system ? import_from(&args, &how) : open_and_import(&args, &how);
@@ -211,9 +211,8 @@ static int run(int argc, char **argv)
 
 const struct cli_command command_import = {
     .name = "import",
-    .summary = "fill an empty directory, or a cluster's empty database, with facts",
-    .usage = "FILE --data DIR [--report FILE]\nFILE --engine cluster --mysql URL [--report "
-             "FILE]\n--from SYSTEM --source-mysql URL "
+    .summary = "fill an empty directory with facts",
+    .usage = "FILE --data DIR [--report FILE]\n--from SYSTEM --source-mysql URL "
              "[--source-redis HOST:PORT] --data DIR\n--from SYSTEM --source-mysql URL "
              "[--source-redis HOST:PORT] --dry-run",
     .about = "Takes what `tidings export` wrote, or facts of another system, one JSON object a "
@@ -222,7 +221,7 @@ const struct cli_command command_import = {
              "line that cannot be taken is "
              "reported, and the others are taken.\n\nInterrupted, by Ctrl-C too, the same command "
              "goes on where it was. Until it "
-             "has ended no server opens the directory or the database.\n\nWith --from the facts "
+             "has ended no server opens the directory.\n\nWith --from the facts "
              "are read out of "
              "another system's MySQL and Redis, and "
              "what contradicts itself there is told. Their passwords come from "

@@ -4,13 +4,13 @@
 #include "cli/where.h"
 
 struct log_args {
-    struct where where;
+    const char *data;
     uint64_t after;
     bool rows;
 };
 
 static const struct cli_option options[] = {
-    WHERE_OPTIONS(struct log_args, where, "the data directory"),
+    DATA_OPTION(struct log_args, data, "the data directory"),
     {"after", OPTION_NUMBER, "N", offsetof(struct log_args, after), .most = UINT64_MAX,
      .help = "only batches behind this one"},
     {"rows", OPTION_FLAG, NULL, offsetof(struct log_args, rows),
@@ -22,12 +22,9 @@ static int run(int argc, char **argv)
     struct log_args args;
     const char *message;
     int code = options_start(&command_log, &args, argc, argv);
-    if (code == OPTIONS_READ)
-        code = where_check(&command_log, &args.where,
-                           "use mariadb-binlog or mysqlbinlog, or GET /v1/events");
     if (code != OPTIONS_READ)
         return code;
-    if (tidings_print_log(args.where.data, args.after, args.rows, stdout, &message)) {
+    if (tidings_print_log(args.data, args.after, args.rows, stdout, &message)) {
         fprintf(stderr, "tidings: %s\n", message);
         return EXIT_BROKEN;
     }

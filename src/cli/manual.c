@@ -113,7 +113,7 @@ static const struct {
     {"TIDINGS_JWT_SECRET", "secrets that tokens are signed with, one a line, each of at least 32 "
                            "bytes"},
     {"TIDINGS_JWT_KEYS_FILE", "a JSON file with the keys of tokens"},
-    {"TIDINGS_MYSQL_PASSWORD", "the password of the cluster's database"},
+    {"TIDINGS_MYSQL_PASSWORD", "the password of the log in MySQL"},
     {"TIDINGS_MYSQL_PASSWORD_FILE", "a file whose first line is that password"},
     {"TIDINGS_REDIS_PASSWORD", "the password of the cluster's Redis"},
     {"TIDINGS_REDIS_PASSWORD_FILE", "a file whose first line is that password"},

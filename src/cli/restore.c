@@ -53,7 +53,7 @@ static bool parse_time(const char *text, void *to)
 }
 
 struct restore_args {
-    struct where where;
+    const char *data;
     struct tidings_restore restore;
 };
 
@@ -61,7 +61,7 @@ static const struct cli_operand operands[] = {
     {"SRC", .at = offsetof(struct restore_args, restore.from)}};
 
 static const struct cli_option options[] = {
-    WHERE_OPTIONS(struct restore_args, where, "the directory to make: new or empty"),
+    DATA_OPTION(struct restore_args, data, "the directory to make: new or empty"),
     {"until", OPTION_PARSED, "TIME", offsetof(struct restore_args, restore.until_ms),
      .parse = parse_time, .must = "milliseconds since 1970, or of the form 2026-11-15T12:00:00Z",
      .help = "as it was at that moment: milliseconds since 1970, or 2026-11-15T12:00:00Z, with a "
@@ -91,12 +91,9 @@ static int run(int argc, char **argv)
 {
     struct restore_args args = {0};
     int code = options_start(&command_restore, &args, argc, argv);
-    if (code == OPTIONS_READ)
-        code = where_check(&command_restore, &args.where,
-                           "use mariadb-backup, or the mysql client with what mysqldump wrote");
     if (code != OPTIONS_READ)
         return code;
-    args.restore.dir = args.where.data;
+    args.restore.dir = args.data;
     return restore_now(&args.restore);
 }
 

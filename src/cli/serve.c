@@ -37,7 +37,7 @@ struct keys_stamp {
 
 struct server {
     struct config config;
-    struct password password; /* of the cluster's database */
+    struct password password; /* of the log in MySQL */
     struct password redis_password;
     struct password kafka_password;
     struct tidings *tidings;
@@ -171,7 +171,7 @@ static bool make_dev_secret(struct server *server)
 static bool load_seal_file(struct server *server)
 {
     char path[PATH_BYTES];
-    snprintf(path, sizeof path, "%s/seal.key", server->config.where.data);
+    snprintf(path, sizeof path, "%s/seal.key", server->config.data);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd >= 0) {
         ssize_t n = read(fd, server->seal_secret, SECRET_BYTES);
@@ -195,13 +195,8 @@ static bool load_seal_file(struct server *server)
     return ok;
 }
 
-static bool in_cluster(const struct server *server)
-{
-    return where_is_cluster(server->config.where.engine);
-}
-
 /*
- * Cursors must outlive a restart, and the rotation of token keys, and every server of a cluster must understand them: their
+ * Cursors must outlive a restart, and the rotation of token keys, and every server of a log must understand them: their
  * secret is the database's, or a file of its own in the data directory.
  */
 static bool load_seal_secret(struct server *server)
@@ -248,7 +243,7 @@ static void put_redis(struct server *server, struct tidings_options *options)
     options->redis_user = config->redis_user;
     options->redis_tls = !strcmp(config->redis_tls, "verify");
     options->redis_ca = config->redis_ca;
-    options->exact = !strcmp(config->freshness, "exact");
+    options->bounded = !strcmp(config->freshness, "bounded");
     options->redis_password = server->redis_password.given ? server->redis_password.text : NULL;
 }
 
@@ -274,11 +269,9 @@ static int open_engine(struct server *server)
     struct tidings_options options;
     const char *message;
     tidings_options_init(&options);
-    where_put(&server->config.where, &server->password, &options);
-    if (!in_cluster(server)) { /* a replica, whose log is there */
-        options.mysql = server->config.where.mysql;
-        options.mysql_password = server->password.given ? server->password.text : NULL;
-    }
+    options.dir = server->config.data;
+    options.mysql = server->config.mysql;
+    options.mysql_password = server->password.given ? server->password.text : NULL;
     put_redis(server, &options);
     put_kafka(server, &options);
     options.follow = server->config.follow;
@@ -298,7 +291,7 @@ static int open_engine(struct server *server)
         err = tidings_open(&options, &server->tidings, &message);
     if (!err)
         return EXIT_FINE;
-    log_message(LOG_ERROR, "%s: %s", options.dir ? options.dir : "mysql", message);
+    log_message(LOG_ERROR, "%s: %s", options.dir, message);
     if (chosen)
         log_message(LOG_ERROR, "to begin the demo anew: rm -r %s", server->dev_dir.path);
     return err == TIDINGS_INVALID ? EXIT_USAGE : EXIT_BROKEN;
@@ -379,7 +372,7 @@ static int start_consume(struct server *server)
     const char *message;
     struct consume_config consume = {
         .tidings = server->tidings,
-        .mysql = config->where.mysql,
+        .mysql = config->mysql,
         .page = (uint32_t)config->engine.page_max,
         .kafka = config->kafka,
         .kafka_sasl = kafka_sasl(config),
@@ -390,8 +383,6 @@ static int start_consume(struct server *server)
         .kafka_tls = config->engine.kafka_tls,
         .kafka_partitions = (uint32_t)config->engine.kafka_partitions,
     };
-    if (in_cluster(server) || !config->engine.workers)
-        return EXIT_FINE;
     server->consume = consume_start(&consume, &message);
     if (!server->consume)
         log_message(LOG_ERROR, "%s", message);
@@ -427,8 +418,8 @@ static bool make_api(struct server *server)
 static bool make_demo(struct server *server)
 {
     struct config *config = &server->config;
-    if (!config->backup_dir && !in_cluster(server)) {
-        snprintf(server->dev_backups, PATH_BYTES, "%s/backups", config->where.data);
+    if (!config->backup_dir) {
+        snprintf(server->dev_backups, PATH_BYTES, "%s/backups", config->data);
         config->backup_dir = server->dev_backups;
         if (mkdir(config->backup_dir, 0700) != 0 && errno != EEXIST) {
             log_message(LOG_ERROR, "%s: %s", config->backup_dir, strerror(errno));
@@ -607,7 +598,6 @@ static int run_again(struct server *server, const sigset_t *set)
 /* OPTIONS_READ, or the code to exit with. */
 static int complete_config(struct config *config, struct dev_dir *dev_dir)
 {
-    struct where *where = &config->where;
     if (config->threads == 0) {
         long cores = sysconf(_SC_NPROCESSORS_ONLN);
         config->threads = cores > 0 ? (uint64_t)cores : 1;
@@ -616,11 +606,9 @@ static int complete_config(struct config *config, struct dev_dir *dev_dir)
         fprintf(stderr, "tidings: --dev listens on loopback only\n");
         return EXIT_USAGE;
     }
-    if (config->dev && !where->data && !where_is_cluster(where->engine)) {
-        if (dev_dir_choose(dev_dir))
-            where->data = dev_dir->path;
-    }
-    return where_check(&command_serve, where, NULL);
+    if (config->dev && !config->data && dev_dir_choose(dev_dir))
+        config->data = dev_dir->path;
+    return config->data ? OPTIONS_READ : options_wrong(&command_serve, "--data is missing");
 }
 
 static int serve(struct server *server)

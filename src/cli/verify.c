@@ -8,13 +8,13 @@
 enum { PATH_BYTES = 4096 };
 
 struct verify_args {
-    struct where where;
+    const char *data;
     bool deep;
     bool repair;
 };
 
 static const struct cli_option options[] = {
-    WHERE_OPTIONS(struct verify_args, where, "the data directory; no server may be using it"),
+    DATA_OPTION(struct verify_args, data, "the data directory; no server may be using it"),
     {"deep", OPTION_FLAG, NULL, offsetof(struct verify_args, deep),
      .help = "first compare data.mdb with one made anew from base image and log"},
     {"repair", OPTION_FLAG, NULL, offsetof(struct verify_args, repair),
@@ -121,24 +121,21 @@ static bool is_data_directory(const char *dir)
 static int run(int argc, char **argv)
 {
     struct verify_args args;
-    struct password password;
     struct tidings_options how;
     int code = options_start(&command_verify, &args, argc, argv);
-    if (code == OPTIONS_READ)
-        code = where_find(&command_verify, &args.where,
-                          args.deep ? "leave --deep out: the server checks its files itself" : NULL,
-                          &password, &how);
     if (code != OPTIONS_READ)
         return code;
-    if (how.dir && !is_data_directory(how.dir))
+    if (!is_data_directory(args.data))
         return EXIT_BROKEN;
+    tidings_options_init(&how);
+    how.dir = args.data;
     return verify_data(&how, args.deep, args.repair);
 }
 
 const struct cli_command command_verify = {
     .name = "verify",
     .summary = "recompute every stored count and index",
-    .usage = "--data DIR [--deep] [--repair]\n--engine cluster --mysql URL [--repair]",
+    .usage = "--data DIR [--deep] [--repair]",
     .about = "Recomputes every stored count from what it was counted from and checks every index "
              "against its table, in both directions. Prints a line for every difference.",
     .examples = "tidings verify --data /var/lib/tidings --deep",

@@ -5,28 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool where_is_cluster(const char *engine)
-{
-    return !strcmp(engine, "cluster");
-}
-
-int where_check(const struct cli_command *command, struct where *where, const char *instead)
-{
-    bool cluster = where_is_cluster(where->engine);
-    if (cluster && instead) {
-        fprintf(stderr, "tidings: %s works on a data directory; for the database of a cluster %s\n",
-                command->name, instead);
-        return EXIT_USAGE;
-    }
-    if (cluster && !where->mysql)
-        where->mysql = getenv("TIDINGS_MYSQL");
-    if (cluster && !where->mysql)
-        return options_wrong(command, "--mysql is missing");
-    if (!cluster && !where->data)
-        return options_wrong(command, "--data is missing");
-    return OPTIONS_READ;
-}
-
 /* ---- The password --------------------------------------------------------------------------- */
 
 enum { VARIABLE_MAX = 64 };
@@ -75,33 +53,8 @@ int password_read(const char *variable, struct password *password)
     return OPTIONS_READ;
 }
 
-/* --------------------------------------------------------------------------------------------- */
-
-void where_put(const struct where *where, const struct password *password,
-               struct tidings_options *options)
-{
-    bool cluster = where_is_cluster(where->engine);
-    options->engine = where->engine;
-    options->dir = cluster ? NULL : where->data;
-    options->mysql = cluster ? where->mysql : NULL;
-    options->mysql_password = cluster && password->given ? password->text : NULL;
-}
-
-int where_find(const struct cli_command *command, struct where *where, const char *instead,
-               struct password *password, struct tidings_options *options)
-{
-    int code = where_check(command, where, instead);
-    if (code == OPTIONS_READ)
-        code = password_read(MYSQL_PASSWORD, password);
-    if (code != OPTIONS_READ)
-        return code;
-    tidings_options_init(options);
-    where_put(where, password, options);
-    return code;
-}
-
 int where_failed(const struct tidings_options *options, enum tidings_err err, const char *message)
 {
-    fprintf(stderr, "tidings: %s: %s\n", options->dir ? options->dir : "mysql", message);
+    fprintf(stderr, "tidings: %s: %s\n", options->dir, message);
     return err == TIDINGS_INVALID ? EXIT_USAGE : EXIT_BROKEN;
 }

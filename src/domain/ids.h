@@ -4,7 +4,7 @@
  *
  *     bit 52 ... 12   milliseconds since 2020-01-01 UTC (until 2089)
  *     bit 11 ... 4    counter within the millisecond
- *     bit  3 ... 0    node: 0 on the local engine, a server's slot in a cluster (engine/cluster/rows/ids.h)
+ *     bit  3 ... 0    0
  *
  * More than 256 ids in a millisecond borrow from the next one, and a clock that is set back stands
  * still: order never suffers, the time in an id does for a moment.

@@ -17,8 +17,6 @@
 
 struct engine;
 struct fact_sink;
-struct move_source;
-struct move_target;
 struct view;
 
 /* Where a fact stands among those that come in order (engine/facts/apply.h). */
@@ -32,16 +30,6 @@ struct import_mark {
     uint64_t taken, repeated, rejected;
     uint64_t check; /* of the input's beginning: 0, there is no import */
     struct fact_place place;
-    uint64_t batch; /* of a move: up to which all changes of its source are there */
-};
-
-/* What a move leaves besides rows. */
-struct import_left {
-    int64_t elapsed_ms; /* the time elapsed with the newest change; 0: not known */
-    struct ages ages;
-    bool has_secret; /* that cursors are sealed with */
-    uint8_t secret[TIDINGS_SECRET_BYTES];
-    const struct tidings_settings *settings; /* the rules of heat and folding in force */
 };
 
 struct engine_vtable {
@@ -82,21 +70,14 @@ struct engine_vtable {
     enum tidings_err (*import_piece)(struct engine *engine,
                                      void (*run)(void *ctx, struct view *view, uint64_t *newest),
                                      void *ctx, const struct import_mark *mark);
-    /* All is there: the mark goes. `left` is NULL for facts. */
-    enum tidings_err (*import_end)(struct engine *engine, const struct import_left *left);
-
-    /* What a move goes out of, and into (engine/move/move.h). NULL: none does. */
-    const struct move_source *source;
-    const struct move_target *target;
+    /* All is there: the mark goes. */
+    enum tidings_err (*import_end)(struct engine *engine);
 
     /* Those that it goes by. */
     const struct tidings_settings *(*settings)(struct engine *engine);
 
     /* See tidings_secret. NULL: the engine does not do that. */
     enum tidings_err (*secret)(struct engine *engine, uint8_t secret[TIDINGS_SECRET_BYTES]);
-
-    /* See tidings_cluster_status. NULL: the engine does not do that. */
-    enum tidings_err (*cluster_status)(struct engine *engine, struct tidings_cluster *status);
 
     /* See tidings_replica_status. NULL: the engine does not do that. */
     enum tidings_err (*replica_status)(struct engine *engine, struct tidings_replica *status);
@@ -145,39 +126,8 @@ struct arena *answer_clear(struct tidings_answer *answer);
 
 /* ---- Engines -------------------------------------------------------------------------------- */
 
-/* On one directory, or a shadow of one. On failure *message is a static text. */
+/* On failure *message is a text that stays until the thread comes here again. */
 enum tidings_err engine_local_open(const struct tidings_options *options, struct engine **engine,
                                    const char **message);
-
-/* On a database. On failure *message is a text that stays until the thread comes here again. */
-enum tidings_err engine_cluster_open(const struct tidings_options *options, struct engine **engine,
-                                     const char **message);
-
-/* See tidings_cluster_init; `said` may be NULL. */
-enum tidings_err engine_cluster_init(const struct tidings_options *options,
-                                     void (*said)(void *ctx, const char *line), void *ctx,
-                                     const char **message);
-
-/* See tidings_cluster_users, tidings_cluster_look and tidings_cluster_show. */
-enum tidings_err engine_cluster_users(const struct tidings_options *options, uint64_t after,
-                                      size_t most, uint64_t *user_ids, size_t *n,
-                                      const char **message);
-enum tidings_err engine_cluster_look(const struct tidings_options *options,
-                                     struct tidings_cluster *status, const char **message);
-enum tidings_err engine_cluster_show(const struct tidings_options *options,
-                                     enum tidings_subject subject, uint64_t id, FILE *to,
-                                     const char **message);
-
-/* See tidings_cluster_dead, tidings_cluster_replay and tidings_cluster_rebuild. */
-enum tidings_err engine_cluster_dead(const struct tidings_options *options, bool retry,
-                                     void (*tell)(void *ctx,
-                                                  const struct tidings_dead_letter *letter),
-                                     void *ctx, const char **message);
-enum tidings_err engine_cluster_replay(const struct tidings_options *options,
-                                       enum tidings_consumer consumer, uint64_t event_id,
-                                       int64_t since_ms, uint64_t *first, uint64_t *positions,
-                                       const char **message);
-enum tidings_err engine_cluster_rebuild(const struct tidings_options *options, uint64_t *wish,
-                                        const char **message);
 
 #endif

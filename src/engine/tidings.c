@@ -9,7 +9,6 @@
 #include "domain/check.h"
 #include "engine/engine.h"
 #include "engine/facts/facts.h"
-#include "engine/move/move.h"
 #include "engine/ops/ops.h"
 
 /* An answer holds a page, a post or every followed author, and never more than this. */
@@ -113,31 +112,12 @@ struct arena *answer_clear(struct tidings_answer *answer)
 
 /* ---- Calls ---------------------------------------------------------------------------------- */
 
-/* name, how it is opened, the option that says where its data is */
-static const struct {
-    const char *name;
-    enum tidings_err (*open)(const struct tidings_options *options, struct engine **engine,
-                             const char **message);
-    const char *where;
-    size_t where_at;
-} engines[] = {
-    {"local", engine_local_open, "dir", offsetof(struct tidings_options, dir)},
-    {"cluster", engine_cluster_open, "mysql", offsetof(struct tidings_options, mysql)},
-};
-
 /* NULL, or the name of the option that is wrong. */
-static const char *check_engine(const struct tidings_options *options, size_t *index)
+static const char *check_options(const struct tidings_options *options)
 {
-    const char *name = options->engine ? options->engine : engines[0].name;
-    for (*index = 0; *index < sizeof engines / sizeof *engines; ++*index) {
-        const char *where;
-        memcpy(&where, (const char *)options + engines[*index].where_at, sizeof where);
-        if (!strcmp(engines[*index].name, name) && options->follow && options->mysql)
-            return "follow"; /* a log is decided in one place */
-        if (!strcmp(engines[*index].name, name))
-            return where ? NULL : engines[*index].where;
-    }
-    return "engine";
+    if (!options->dir)
+        return "dir";
+    return options->follow && options->mysql ? "follow" : NULL; /* a log is decided in one place */
 }
 
 enum tidings_err tidings_open(const struct tidings_options *options, struct tidings **out,
@@ -145,12 +125,11 @@ enum tidings_err tidings_open(const struct tidings_options *options, struct tidi
 {
     static pthread_once_t watched = PTHREAD_ONCE_INIT;
     const char *ignored;
-    size_t index;
     if (!message)
         message = &ignored;
     *message = check_settings(&options->settings);
     if (!*message)
-        *message = check_engine(options, &index);
+        *message = check_options(options);
     if (*message)
         return TIDINGS_INVALID;
     struct tidings *tidings = calloc(1, sizeof *tidings);
@@ -158,7 +137,7 @@ enum tidings_err tidings_open(const struct tidings_options *options, struct tidi
     if (!err) {
         pthread_once(&watched, watch_forks);
         tidings->forks = forks;
-        err = engines[index].open(options, &tidings->engine, message);
+        err = engine_local_open(options, &tidings->engine, message);
     }
     if (err) {
         if (!*message)
@@ -168,98 +147,6 @@ enum tidings_err tidings_open(const struct tidings_options *options, struct tidi
     }
     *out = tidings;
     return TIDINGS_OK;
-}
-
-static bool names_database(const struct tidings_options *options, const char **message)
-{
-    *message = options->mysql ? NULL : "mysql";
-    return options->mysql != NULL;
-}
-
-static enum tidings_err with_message(enum tidings_err err, const char **message)
-{
-    if (err && !*message)
-        *message = tidings_err_text(err);
-    return err;
-}
-
-enum tidings_err tidings_cluster_init(const struct tidings_options *options,
-                                      void (*said)(void *ctx, const char *line), void *ctx,
-                                      const char **message)
-{
-    const char *ignored;
-    message = message ? message : &ignored;
-    if (!names_database(options, message))
-        return TIDINGS_INVALID;
-    return with_message(engine_cluster_init(options, said, ctx, message), message);
-}
-
-enum tidings_err tidings_cluster_look(const struct tidings_options *options,
-                                      struct tidings_cluster *status, const char **message)
-{
-    const char *ignored;
-    message = message ? message : &ignored;
-    if (!names_database(options, message))
-        return TIDINGS_INVALID;
-    return with_message(engine_cluster_look(options, status, message), message);
-}
-
-enum tidings_err tidings_cluster_users(const struct tidings_options *options, uint64_t after,
-                                       size_t most, uint64_t *user_ids, size_t *n,
-                                       const char **message)
-{
-    const char *ignored;
-    message = message ? message : &ignored;
-    if (!names_database(options, message))
-        return TIDINGS_INVALID;
-    return with_message(engine_cluster_users(options, after, most, user_ids, n, message), message);
-}
-
-enum tidings_err tidings_cluster_show(const struct tidings_options *options,
-                                      enum tidings_subject subject, uint64_t id, FILE *to,
-                                      const char **message)
-{
-    const char *ignored;
-    message = message ? message : &ignored;
-    if (!names_database(options, message))
-        return TIDINGS_INVALID;
-    return with_message(engine_cluster_show(options, subject, id, to, message), message);
-}
-
-enum tidings_err tidings_cluster_dead(const struct tidings_options *options, bool retry,
-                                      void (*tell)(void *ctx,
-                                                   const struct tidings_dead_letter *letter),
-                                      void *ctx, const char **message)
-{
-    const char *ignored;
-    message = message ? message : &ignored;
-    if (!names_database(options, message))
-        return TIDINGS_INVALID;
-    return with_message(engine_cluster_dead(options, retry, tell, ctx, message), message);
-}
-
-enum tidings_err tidings_cluster_replay(const struct tidings_options *options,
-                                        enum tidings_consumer consumer, uint64_t event_id,
-                                        int64_t since_ms, uint64_t *first, uint64_t *positions,
-                                        const char **message)
-{
-    const char *ignored;
-    message = message ? message : &ignored;
-    if (!names_database(options, message))
-        return TIDINGS_INVALID;
-    return with_message(
-        engine_cluster_replay(options, consumer, event_id, since_ms, first, positions, message),
-        message);
-}
-
-enum tidings_err tidings_cluster_rebuild(const struct tidings_options *options, uint64_t *wish,
-                                         const char **message)
-{
-    const char *ignored;
-    message = message ? message : &ignored;
-    if (!names_database(options, message))
-        return TIDINGS_INVALID;
-    return with_message(engine_cluster_rebuild(options, wish, message), message);
 }
 
 /* The argument at fault, or NULL. */
@@ -377,44 +264,6 @@ enum tidings_err tidings_import(struct tidings *tidings, struct tidings_import *
     return err;
 }
 
-/* ---- Moving --------------------------------------------------------------------------------- */
-
-static bool is_source(const struct tidings *tidings)
-{
-    return is_ours(tidings) && tidings->engine->vtable->source;
-}
-
-enum tidings_err tidings_move(struct tidings *from, struct tidings *to, struct tidings_move *move,
-                              const char **message)
-{
-    if (is_source(from) && is_ours(to) && to->engine->vtable->target)
-        return move_step(from->engine, to->engine, move, message);
-    *message = tidings_err_text(TIDINGS_UNSUPPORTED);
-    return TIDINGS_UNSUPPORTED;
-}
-
-enum tidings_err tidings_move_end(struct tidings *from, struct tidings *to, const char **message)
-{
-    if (is_source(from) && is_ours(to) && to->engine->vtable->target)
-        return move_end(from->engine, to->engine, message);
-    *message = tidings_err_text(TIDINGS_UNSUPPORTED);
-    return TIDINGS_UNSUPPORTED;
-}
-
-enum tidings_err tidings_shadow_lock(struct tidings *shadow)
-{
-    return is_source(shadow) ? shadow->engine->vtable->source->lock(shadow->engine)
-                             : TIDINGS_UNSUPPORTED;
-}
-
-void tidings_shadow_draw(struct tidings *shadow, uint64_t random, uint64_t *user_id,
-                         uint64_t *post_id)
-{
-    *user_id = *post_id = 0;
-    if (is_source(shadow))
-        shadow->engine->vtable->source->draw(shadow->engine, random, user_id, post_id);
-}
-
 enum tidings_err tidings_backup(struct tidings *tidings, struct tidings_backup *backup,
                                 const char **message)
 {
@@ -432,15 +281,6 @@ enum tidings_err tidings_secret(struct tidings *tidings, uint8_t secret[TIDINGS_
     if (!is_ours(tidings))
         return TIDINGS_CLOSED;
     return vtable->secret ? vtable->secret(tidings->engine, secret) : TIDINGS_UNSUPPORTED;
-}
-
-enum tidings_err tidings_cluster_status(struct tidings *tidings, struct tidings_cluster *status)
-{
-    const struct engine_vtable *vtable = tidings->engine->vtable;
-    if (!is_ours(tidings))
-        return TIDINGS_CLOSED;
-    return vtable->cluster_status ? vtable->cluster_status(tidings->engine, status)
-                                  : TIDINGS_UNSUPPORTED;
 }
 
 enum tidings_err tidings_replica_status(struct tidings *tidings, struct tidings_replica *status)

@@ -57,7 +57,7 @@ static struct tidings_op as_asked(const struct tidings_op *op)
 {
     struct tidings_op own = *op;
     own.role = TIDINGS_ROLE_SERVICE;
-    own.exact = true;
+    own.freshness = TIDINGS_EXACT;
     if (!own.user_id)
         own.user_id = ACTING_USER;
     return own;

@@ -4,11 +4,10 @@ import { readdirSync } from "node:fs";
 import { createServer } from "node:http";
 import { test } from "node:test";
 import { until } from "./support/browser.mjs";
-import { isCluster, Server } from "./support/server.mjs";
+import { Server } from "./support/server.mjs";
 import { withDemo } from "./support/stage.mjs";
 
 /** What a data directory has, and a database does not. */
-const skip = isCluster && "about a directory";
 
 const legend = (page, chart, i = 0) =>
     page.locator(".chart", { has: page.getByText(chart, { exact: true }) }).locator(".legend strong").nth(i).textContent();
@@ -26,7 +25,7 @@ test("charts show what happens, and stay as wide as their place", () =>
         await until(async () => parseFloat(await legend(page, "Writes to disk")) > 5, "batches");
         await until(async () => /(µs|ms)$/.test(await legend(page, "Time to answer", 1)), "latency");
         await until(async () => /(µs|ms)$/.test(await legend(page, "Time of a write to disk")), "time to sync");
-        if (!isCluster) assert.match(await legend(page, "Room on the disk"), /KiB|MiB/);
+        assert.match(await legend(page, "Room on the disk"), /KiB|MiB/);
         stop = true;
         await load;
         await page.setViewportSize({ width: 390, height: 844 });
@@ -45,39 +44,9 @@ test("charts begin with what the server remembers", () =>
         await page.route("**/v1/admin/metrics", () => undefined); // never answered: nothing but the past
         await page.goto(`${server.origin}/#/operator`);
         await until(async () => parseFloat(await legend(page, "Requests")) > 0, "the past is there");
-        if (!isCluster) assert.match(await legend(page, "Room on the disk"), /KiB|MiB/);
+        assert.match(await legend(page, "Room on the disk"), /KiB|MiB/);
         const [first, last] = [items[0].at, items.at(-1).at];
         assert.ok(last - first >= 9000, "and is not of this moment");
-    }));
-
-test("a cluster shows its database, its servers and what waits; one server alone does not", () =>
-    withDemo([], async ({ server, open }) => {
-        const page = await open("operator");
-        await page.waitForSelector(".fact");
-        const cluster = page.getByRole("region", { name: "Cluster", exact: true });
-        if (!isCluster) {
-            assert.equal(await cluster.count(), 0);
-            return;
-        }
-        const other = new Server({ beside: server });
-        await other.start();
-        try {
-            const row = (n) => cluster.locator("tbody tr").nth(n);
-            await until(async () => (await cluster.locator("tbody tr").count()) === 2, "both servers");
-            assert.match(await row(0).textContent(), /0 \(this one\).*running.*ago/);
-            assert.match(await row(1).textContent(), /^1running/);
-            const fact = (name) => cluster.locator(".fact", { hasText: name }).locator("dd").textContent();
-            assert.equal(await fact("Database"), "answers");
-            assert.match(await fact("Its version"), /MariaDB|\d+\.\d+/);
-            assert.match(await fact("Round trip"), /(µs|ms)$/);
-            assert.equal(await fact("Servers running"), "2");
-            assert.match(await fact("Changes waiting"), /^\d+$/);
-            await page.setViewportSize({ width: 390, height: 844 });
-            await until(() => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "it fits a phone");
-        } finally {
-            await other.stop();
-        }
-        await until(async () => (await cluster.locator("tbody tr").count()) === 1, "the other has left");
     }));
 
 test("at 1280 × 860 the table of events fits, tiles stand in equal rows, and the column at the side does not scroll", () =>
@@ -194,7 +163,7 @@ test("a webhook is told of the events that are ticked, and a change shows and ke
         }
     }));
 
-test("verify and backup are run, and a job of somebody else is seen at work", { skip }, () =>
+test("verify and backup are run, and a job of somebody else is seen at work", () =>
     withDemo([], async ({ server, open }) => {
         const page = await open("operator/care");
         await page.getByRole("button", { name: "Verify now" }).click();

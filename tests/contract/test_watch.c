@@ -186,36 +186,16 @@ static void many_at_once_are_told_in_order(void **state)
     tidings_unwatch(engine, &ear.watcher);
 }
 
-static void an_engine_that_is_not_there_is_refused(void **state)
-{
-    (void)state;
-    struct tidings_options strange = options;
-    struct tidings *none = NULL;
-    const char *message = NULL;
-    strange.engine = "steam";
-    assert_int_equal(tidings_open(&strange, &none, &message), TIDINGS_INVALID);
-    assert_string_equal(message, "engine");
-    assert_null(none);
-}
-
 static void an_engine_needs_to_know_where_its_data_is(void **state)
 {
     (void)state;
-    static const struct {
-        const char *engine, *missing;
-    } cases[] = {{NULL, "dir"}, {"local", "dir"}, {"cluster", "mysql"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct tidings_options nowhere = options;
-        struct tidings *none = NULL;
-        const char *message = NULL;
-        nowhere.engine = cases[i].engine;
-        nowhere.dir = nowhere.mysql = NULL;
-        assert_int_equal(tidings_open(&nowhere, &none, &message), TIDINGS_INVALID);
-        assert_string_equal(message, cases[i].missing);
-        assert_null(none);
-        assert_int_equal(tidings_cluster_init(&nowhere, NULL, NULL, &message), TIDINGS_INVALID);
-        assert_string_equal(message, "mysql");
-    }
+    struct tidings_options nowhere = options;
+    struct tidings *none = NULL;
+    const char *message = NULL;
+    nowhere.dir = nowhere.mysql = NULL;
+    assert_int_equal(tidings_open(&nowhere, &none, &message), TIDINGS_INVALID);
+    assert_string_equal(message, "dir");
+    assert_null(none);
 }
 
 int main(void)
@@ -229,7 +209,6 @@ int main(void)
         TEST(what_changes_nothing_tells_nothing),
         TEST(any_number_may_watch_and_stop),
         TEST(many_at_once_are_told_in_order),
-        TEST(an_engine_that_is_not_there_is_refused),
         TEST(an_engine_needs_to_know_where_its_data_is),
     };
 #undef TEST

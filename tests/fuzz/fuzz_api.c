@@ -8,7 +8,7 @@
  * Checked besides memory: an answer comes, it is no 500, and what it says is JSON.
  */
 // sources: src/api/*.c src/auth/*.c src/base/*.c src/domain/*.c src/engine/*.c src/engine/*/*.c src/engine/local/*/*.c
-// sources: src/engine/cluster/*/*.c src/kafka/*.c src/peer/*.c src/redis/*.c src/sql/*.c
+// sources: src/kafka/*.c src/peer/*.c src/redis/*.c src/sql/*.c
 // sources: src/http/conn.c src/http/cors.c src/http/loop.c src/http/output.c src/http/parser.c src/http/query.c
 // sources: src/http/request.c
 // sources: src/http/respond.c src/http/stream.c src/push/address.c src/push/rules.c

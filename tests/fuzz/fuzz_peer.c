@@ -6,7 +6,7 @@
 // sources: src/engine/local/tail.c src/engine/local/peer_messages.c src/engine/local/rows/told.c src/engine/local/storage/redo_read.c
 // sources: src/engine/local/storage/files.c src/engine/local/storage/image.c src/engine/local/storage/kv.c src/engine/local/storage/chain.c
 // sources: src/engine/local/storage/redo_write.c src/engine/local/storage/store.c src/engine/local/storage/state.c src/engine/local/storage/keeper.c
-// sources: src/engine/local/storage/manifest.c src/engine/records/records.c src/domain/*.c src/base/*.c src/peer/wire.c
+// sources: src/engine/local/storage/manifest.c src/engine/local/storage/rehearsal.c src/engine/records/records.c src/domain/*.c src/base/*.c src/peer/wire.c
 // libs: -llmdb -lssl -lcrypto -lpthread -lm
 #include <stdlib.h>
 

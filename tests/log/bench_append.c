@@ -63,18 +63,18 @@ int main(int argc, char **argv)
     log_begin_test(&state);
     begin_log();
     struct log_end end = make_end(become_writer(log_a, 1), FIRST_POSITION, 0);
-    int64_t began_ms = now_ms(), now;
+    int64_t began_ms = wait_now_ms(), now;
     double own = own_cpu_ms(), server = server_cpu_ms();
     unsigned n = 0;
-    for (; (now = now_ms()) - began_ms < seconds * 1000; n++) {
+    for (; (now = wait_now_ms()) - began_ms < seconds * 1000; n++) {
         struct log_record record = make_record(end.position + 1, 0, (struct bytes){bytes, size});
         assert_outcome(log_a, log_mysql_append(log_a, &end, true, &record, 1), LOG_DONE);
         end = make_end(end.fence, end.position + 1, 0);
     }
     print_costs("appends", (double)(now - began_ms), n, own_cpu_ms() - own,
                 server_cpu_ms() - server);
-    began_ms = now_ms(), own = own_cpu_ms(), server = server_cpu_ms();
-    for (n = 0; (now = now_ms()) - began_ms < seconds * 1000; n++) {
+    began_ms = wait_now_ms(), own = own_cpu_ms(), server = server_cpu_ms();
+    for (n = 0; (now = wait_now_ms()) - began_ms < seconds * 1000; n++) {
         struct log_batch batch;
         assert_outcome(log_a, log_mysql_read(log_a, end.position, 256, 1 << 20, &batch), LOG_DONE);
     }

@@ -3,8 +3,8 @@
 #ifndef TESTS_LOG_LOG_SUPPORT_H
 #define TESTS_LOG_LOG_SUPPORT_H
 
-#include "cluster/failing.h"
 #include "engine/log/mysql_log.h"
+#include "sql/sql_support.h"
 
 enum { ANY_ERA = 3, FIRST_POSITION = 100 };
 

@@ -163,7 +163,8 @@ static void assert_holds_no_lock(const struct log_end *from, enum log_outcome wa
     cut_hold();
     start_appender(&appender, from ? from : &end);
     cut_await_held();
-    await(other, "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'BEGIN%'", 0);
+    await_answer(other,
+                 "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'BEGIN%'", 0);
     end_lease();
     uint64_t fence = take_over(log_a, 2);
     cut_nothing();
@@ -197,10 +198,10 @@ static void a_connection_that_was_closed_is_opened_again(void **state)
     char text[64];
     snprintf(text, sizeof text, "KILL %llu", (unsigned long long)before);
     assert_run(other, text);
-    await(other,
-          "SELECT COUNT(*) FROM information_schema.processlist WHERE db=DATABASE() AND "
-          "id<>CONNECTION_ID() AND id<>0",
-          1);
+    await_answer(other,
+                 "SELECT COUNT(*) FROM information_schema.processlist WHERE db=DATABASE() AND "
+                 "id<>CONNECTION_ID() AND id<>0",
+                 1);
     must_append(log_a, &end, "text"); /* of log_a, which has its own */
     must_append(log_cut, &end, "text");
 }
@@ -252,11 +253,11 @@ static void a_server_that_stands_still_is_waited_for_until_the_deadline(void **s
     must_append(log_a, &end, "text");
     log_mysql_set_deadline(log_a, SHORT_MS);
     server_do("pause");
-    int64_t began_ms = now_ms();
+    int64_t began_ms = wait_now_ms();
     enum log_outcome outcome = append_one(log_a, &end, "text");
     enum log_outcome asked_again = log_mysql_look(log_a, &writer);
     enum log_outcome never_connected = append_one(fresh, &end, "text");
-    int64_t took_ms = now_ms() - began_ms;
+    int64_t took_ms = wait_now_ms() - began_ms;
     server_do("resume");
     assert_outcome(log_a, outcome, LOG_UNKNOWN);
     assert_outcome(log_a, asked_again, LOG_UNREACHABLE);
@@ -265,7 +266,7 @@ static void a_server_that_stands_still_is_waited_for_until_the_deadline(void **s
     log_mysql_close(fresh);
     log_mysql_set_deadline(log_a, PATIENCE_MS);
     /* It was sent: the server does it now. */
-    await(other, "SELECT position FROM tidings_writer", end.position + 1);
+    await_answer(other, "SELECT position FROM tidings_writer", end.position + 1);
     assert_int_equal(count_records(end.position + 1), 1);
     assert_outcome(log_a, append_one(log_a, &end, "text"), LOG_REFUSED);
 }

@@ -134,9 +134,8 @@ static void hold_events(struct check *check, const struct tidings_answer *answer
     for (size_t i = 0; i < answer->u.events.n; i++) {
         require(check, rows[i].event_id > last, "event ids increase", i);
         require(check, rows[i].event_id <= TIDINGS_ID_MAX, "event ids are below 2^53", i);
-        /* Elsewhere they are in the order of commits, and times of several lanes are not quite. */
         bool later = i == 0 || rows[i].happened_at >= rows[i - 1].happened_at;
-        require(check, later || !engine_is_local(), "times too", i);
+        require(check, later, "times too", i);
         last = rows[i].event_id;
     }
     require(check, answer->u.events.next.a == last, "next is the last event", answer->u.events.n);

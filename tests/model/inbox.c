@@ -122,7 +122,7 @@ void generate_bad_mark(struct generator *g, struct step *step)
             step->up_to = (struct ref){REF_NUMBER, 0, generate_bad_id(g)};
         break;
     case 3:
-        if (read && engine_is_local())
+        if (read)
             step->up_to = (struct ref){REF_BEYOND, (int64_t)rng_between(&g->rng, 1, 2), 0};
         break;
     default:
@@ -328,7 +328,7 @@ static bool sweep_remembered(struct sweep *sweep, struct tidings_op badge, uint6
     enum { PATIENCE_S = 10 };
     struct tidings_answer *answer = &sweep->run->answer;
     time_t until = time(NULL) + PATIENCE_S;
-    badge.exact = false;
+    badge.freshness = TIDINGS_BOUNDED;
     do
         if (tidings_run(sweep->run->engine, &badge, answer) == TIDINGS_OK &&
             answer->u.badge.total == total)

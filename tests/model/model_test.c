@@ -4,20 +4,17 @@
  * answer and every error compared.
  *
  *   model_test [--seed N] [--ops N] [--users N] [--dir DIR] [--keep] [--shrink-seconds N]
- *              [--moments N] [--facts N] [--moves N] [--followers N]
- *              [--servers N]
+ *              [--moments N] [--facts N] [--followers N] [--servers N]
  *
  * The seed decides everything, the engine's settings included. DIR is where data directories are
  * made (a new one under $TMPDIR, /dev/shm or /tmp if not given); --keep leaves the first run's
  * there. With --moments, directories restored to so many random moments of the run are compared as well. With --facts, the
- * world is exported and imported so many times. With --moves, it moves to a cluster while it goes on, in so many rounds, and
- * ends there. With --followers, a follower beside it answers all questions, and takes over; with --servers, several servers share
- * a log in MySQL.
+ * world is exported and imported so many times. With --followers, a follower beside it answers all questions, and takes over;
+ * with --servers, several servers share a log in MySQL.
  */
 #include "facts.h"
 #include "followers.h"
 #include "moments.h"
-#include "moves.h"
 #include "servers.h"
 #include "support/engine.h"
 
@@ -35,7 +32,6 @@ struct arguments {
     size_t users;
     size_t moments;
     size_t facts;
-    size_t moves;
     size_t followers;
     size_t servers;
     unsigned shrink_seconds;
@@ -47,7 +43,7 @@ struct arguments {
 static int usage(void)
 {
     fprintf(stderr, "usage: model_test [--seed N] [--ops N] [--users N] [--dir DIR] [--keep]\n"
-                    "                  [--shrink-seconds N] [--moments N] [--facts N] [--moves N]\n"
+                    "                  [--shrink-seconds N] [--moments N] [--facts N]\n"
                     "                  [--followers N] [--servers N]\n");
     return 2;
 }
@@ -85,10 +81,6 @@ static bool parse_option(struct arguments *arguments, const char *name, const ch
         if (!parse_number(value, 1, 1000, &number))
             return false;
         arguments->facts = (size_t)number;
-    } else if (strcmp(name, "--moves") == 0) {
-        if (!parse_number(value, 1, 1000, &number))
-            return false;
-        arguments->moves = (size_t)number;
     } else if (strcmp(name, "--followers") == 0) {
         if (!parse_number(value, 1, 1000, &number))
             return false;
@@ -178,8 +170,6 @@ static void print_command(const char *program, const struct arguments *arguments
         printf(" --moments %zu", arguments->moments);
     if (arguments->facts > 0)
         printf(" --facts %zu", arguments->facts);
-    if (arguments->moves > 0)
-        printf(" --moves %zu", arguments->moves);
     if (arguments->followers > 0)
         printf(" --followers %zu", arguments->followers);
     if (arguments->servers > 0)
@@ -209,8 +199,6 @@ int main(int argc, char **argv)
         moments_hold(&replay, arguments.users, arguments.ops, arguments.moments);
     else if (arguments.facts > 0)
         facts_hold(&replay, arguments.users, arguments.ops, arguments.facts);
-    else if (arguments.moves > 0)
-        moves_hold(&replay, arguments.users, arguments.ops, arguments.moves);
     else if (arguments.followers > 0)
         followers_hold(&replay, arguments.users, arguments.ops, arguments.followers);
     else if (arguments.servers > 0)
@@ -222,7 +210,7 @@ int main(int argc, char **argv)
     if (failed) {
         print_failure(replay.recording);
         if (arguments.shrink_seconds > 0 && arguments.moments == 0 && arguments.facts == 0 &&
-            arguments.moves == 0 && arguments.followers == 0 && arguments.servers == 0)
+            arguments.followers == 0 && arguments.servers == 0)
             shrink(&replay, arguments.shrink_seconds);
         printf("to run it again: ");
         print_command(argv[0], &arguments);

@@ -178,7 +178,7 @@ bool run_call(struct run *run, const struct model_call *asked)
         .reported = asked->reported,
     };
     struct tidings_op exactly = *op;
-    exactly.exact = true;
+    exactly.freshness = TIDINGS_EXACT;
     struct tidings *engine = run->choose != NULL ? run->choose(run, op) : run->engine;
 
     if (engine == NULL)

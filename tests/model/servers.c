@@ -161,7 +161,6 @@ static bool begin(struct job *job, const char *dir)
     if (!make_database(job))
         return false;
     run->options.mysql = job->url;
-    run->options.exact = true;
     run->keeps_rules = true;
     run->choose = choose;
     run->choose_ctx = job;

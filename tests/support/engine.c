@@ -42,30 +42,6 @@ static void database_url(const char *dir, char url[URL_BYTES])
     }
 }
 
-static enum tidings_err open_cluster(const struct tidings_options *options, struct tidings **engine,
-                                     const char **message)
-{
-    char url[URL_BYTES];
-    const char *why = NULL;
-    struct tidings_options in_cluster = *options;
-    database_url(options->dir, url);
-    in_cluster.engine = "cluster";
-    in_cluster.mysql = url;
-    in_cluster.redis = getenv("TIDINGS_TEST_REDIS");
-    /* What most tests ask for is what was done before, by whomever. */
-    in_cluster.exact = !getenv("TIDINGS_TEST_BOUNDED");
-    /* What a test has damaged stays as it is until the test looks. */
-    in_cluster.settings.reconcile_hours = 0;
-    enum tidings_err err = tidings_cluster_init(&in_cluster, NULL, NULL, &why);
-    if (!err)
-        err = tidings_open(&in_cluster, engine, &why);
-    if (err)
-        fprintf(stderr, "%s: %s: %s\n", url, tidings_err_code(err), why);
-    if (err && message)
-        *message = why;
-    return err;
-}
-
 /* ---- Replicas ------------------------------------------------------------------------------------ */
 
 enum { HIDDEN_MOST = 256, HIDDEN_PATH = 4200, ROLE_MS = 30000 };
@@ -105,7 +81,6 @@ static enum tidings_err open_on_log(const struct tidings_options *options, const
     struct tidings_options on_log = *options;
     on_log.dir = dir;
     on_log.mysql = url;
-    on_log.exact = true;
     enum tidings_err err = tidings_open(&on_log, engine, &why);
     if (err)
         fprintf(stderr, "%s: %s: %s\n", url, tidings_err_code(err), why);
@@ -188,7 +163,6 @@ static const struct chosen {
                              const char **message);
 } engines[] = {{"local", tidings_open},
                {"ahead", open_ahead},
-               {"cluster", open_cluster},
                {"replica", open_replica},
                {"follower", open_follower}};
 
@@ -218,11 +192,6 @@ void engine_must_exist(void)
     chosen();
 }
 
-bool engine_is_local(void)
-{
-    return chosen()->open != open_cluster;
-}
-
 bool engine_shares(void)
 {
     return chosen()->open != tidings_open && chosen()->open != open_ahead;
@@ -230,17 +199,17 @@ bool engine_shares(void)
 
 bool engine_covers(const struct tidings_moment *as_of, uint64_t id)
 {
-    return !engine_is_local() || id <= local_newest(as_of);
+    return id <= local_newest(as_of);
 }
 
 bool engine_is_newer(const struct tidings_moment *as_of, uint64_t id)
 {
-    return !engine_is_local() || id > local_newest(as_of);
+    return id > local_newest(as_of);
 }
 
 bool engine_went_on(const struct tidings_moment *earlier, const struct tidings_moment *later)
 {
-    return !engine_is_local() || local_newest(earlier) <= local_newest(later);
+    return local_newest(earlier) <= local_newest(later);
 }
 
 struct tidings_moment engine_beyond(const struct tidings_moment *newest, uint64_t by)

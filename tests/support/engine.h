@@ -3,10 +3,9 @@
  * The engine that the tests of the contract run on: TIDINGS_TEST_ENGINE names it, `local` if it is not set. Another word
  * ends the program with a message. Whoever opens an engine here gets the one chosen.
  *
- * `ahead` is the local engine, which reads ahead for every change, as it otherwise does while data is not in memory.
- *
- * `cluster` needs the server of tests/support/with-mariadb. The name of the data directory stands for a database there, which
- * is made if it is missing.
+ * `ahead` reads ahead for every change, as the engine otherwise does while data is not in memory. `replica` is a server alone on
+ * a log in MySQL, `follower` one that hands every change to another: both need the server of tests/support/with-mariadb, where a
+ * data directory has a database of its own.
  */
 #ifndef TESTS_SUPPORT_ENGINE_H
 #define TESTS_SUPPORT_ENGINE_H
@@ -24,16 +23,10 @@ void engine_must_exist(void);
 enum { DATABASE_BYTES = 32 };
 void engine_database(const char *dir, char name[DATABASE_BYTES]);
 
-/* Is it the local engine, alone or on a log in MySQL? */
-bool engine_is_local(void);
-
-/* Can several processes have the same data open? */
+/* Do several servers have the same data, and a secret for that? */
 bool engine_shares(void);
 
-/*
- * What can be told from a token on the local engine alone, and is checked there in addition. On another engine the
- * answer is true.
- */
+/* What can be told from a token here alone: to everybody else a moment says nothing. */
 /* Was there what has this id? */
 bool engine_covers(const struct tidings_moment *as_of, uint64_t id);
 /* Was it made later? */
@@ -41,8 +34,7 @@ bool engine_is_newer(const struct tidings_moment *as_of, uint64_t id);
 /* Is `later` no older than `earlier`? */
 bool engine_went_on(const struct tidings_moment *earlier, const struct tidings_moment *later);
 
-/* A token that the engine cannot have given yet: the first part is the newest id in the local engine's, the position in
- * the cluster's. */
+/* A token that the engine cannot have given yet. */
 struct tidings_moment engine_beyond(const struct tidings_moment *newest, uint64_t by);
 
 #endif

@@ -309,7 +309,7 @@ enum tidings_err facts_import(struct engine *engine, struct tidings_import *in,
     if (!err)
         err = import_all(im);
     if (!err && !in->stopped)
-        err = engine->vtable->import_end(engine, NULL);
+        err = engine->vtable->import_end(engine);
     in->taken = im->done.taken;
     in->repeated = im->done.repeated;
     in->rejected = im->done.rejected + (im->others ? others_rejected(im->others) : 0);

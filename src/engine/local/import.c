@@ -152,9 +152,8 @@ enum tidings_err local_import_piece(struct engine *engine,
     return do_piece((struct local *)engine, &piece);
 }
 
-enum tidings_err local_import_end(struct engine *engine, const struct import_left *left)
+enum tidings_err local_import_end(struct engine *engine)
 {
     struct piece piece = {0};
-    (void)left;
     return do_piece((struct local *)engine, &piece);
 }

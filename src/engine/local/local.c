@@ -39,11 +39,27 @@ void local_submit_change(struct local *local, struct tidings_call *call, bool is
         writer_submit(local, call);
 }
 
+/* Whether this replica shows the place in the history; a later era goes on with all that is left of the one before. */
+static bool local_shows(struct local *local, uint64_t position, const struct tidings_seen *seen)
+{
+    uint64_t era = atomic_load(&local->era);
+    return seen->era < era || (seen->era == era && seen->position <= position);
+}
+
+/* Whether a read must wait for what was acknowledged elsewhere. */
+static bool local_read_waits(struct local *local, const struct tidings_op *op)
+{
+    enum tidings_freshness wanted = op->freshness;
+    if (!wanted)
+        wanted = local->bounded ? TIDINGS_BOUNDED : TIDINGS_EXACT;
+    return wanted == TIDINGS_EXACT || !local_shows(local, local_end(local).position, &op->seen);
+}
+
 static void local_submit(struct engine *engine, struct tidings_call *call)
 {
     struct local *local = (struct local *)engine;
     bool writes = op_writes(call->op->kind), opens = call->op->kind == TIDINGS_OP_OPEN;
-    if (local->replica && (opens || (!writes && (local->exact || call->op->exact))))
+    if (local->replica && (opens || (!writes && local_read_waits(local, call->op))))
         replica_submit_read(local, call);
     else if (writes)
         local_submit_change(local, call, true);
@@ -51,7 +67,15 @@ static void local_submit(struct engine *engine, struct tidings_call *call)
         call->done(call);
 }
 
-enum tidings_err local_finish(struct engine *engine, struct tidings_call *call)
+/* What else an answer of a replica says: how old it is, and where it stands. */
+static void local_answer_place(struct local *local, uint64_t position,
+                               struct tidings_answer *answer)
+{
+    answer->age_ms = local->replica ? replica_age(local) : follower_age(local);
+    answer->seen = (struct tidings_seen){atomic_load(&local->era), position};
+}
+
+static enum tidings_err local_finish(struct engine *engine, struct tidings_call *call)
 {
     struct local *local = (struct local *)engine;
     struct reply reply = {call->op, call->answer, call->answer->memory};
@@ -59,16 +83,17 @@ enum tidings_err local_finish(struct engine *engine, struct tidings_call *call)
     enum tidings_err err = snapshot_take(local, call->op, &snapshot);
     if (err)
         return err;
-    err = op_answer(&snapshot->view.view, &reply);
+    uint64_t position = snapshot->view.version;
+    bool is_replica = local->replica || atomic_load(&local->role) == TIDINGS_FOLLOWER;
+    bool is_late = is_replica && !local_shows(local, position, &call->op->seen);
+    err = is_late ? TIDINGS_UNREACHABLE : op_answer(&snapshot->view.view, &reply);
     snapshot_return(local, snapshot);
-    if (local->replica)
-        call->answer->age_ms = replica_age(local);
-    else if (atomic_load(&local->role) == TIDINGS_FOLLOWER)
-        call->answer->age_ms = follower_age(local);
+    if (is_replica)
+        local_answer_place(local, position, call->answer);
     return err;
 }
 
-int64_t local_elapsed(struct engine *engine)
+static int64_t local_elapsed(struct engine *engine)
 {
     return clock_read(&((struct local *)engine)->clock).elapsed_ms;
 }
@@ -193,7 +218,7 @@ static void local_close(struct engine *engine)
     release(local);
 }
 
-const struct tidings_settings *local_settings(struct engine *engine)
+static const struct tidings_settings *local_settings(struct engine *engine)
 {
     return local_in_force((struct local *)engine);
 }
@@ -374,7 +399,7 @@ static enum tidings_err local_open_once(const struct tidings_options *options,
     pthread_mutex_init(&local->end_mutex, NULL);
     wait_init(&local->end_changed);
     follower_init(local);
-    local->exact = options->exact;
+    local->bounded = options->bounded;
     if (options->follow || options->mysql)
         atomic_store(&local->role, TIDINGS_FOLLOWER);
     enum tidings_err err = start(local, options, message);
@@ -399,8 +424,6 @@ static enum tidings_err local_open_once(const struct tidings_options *options,
 enum tidings_err engine_local_open(const struct tidings_options *options, struct engine **engine,
                                    const char **message)
 {
-    if (options->shadow)
-        return shadow_open(options, engine, message);
     enum tidings_err err = TIDINGS_STANDBY;
     for (int i = 0; i < OPEN_TRIES && err == TIDINGS_STANDBY; i++)
         err = local_open_once(options, engine, message);

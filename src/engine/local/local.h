@@ -17,7 +17,6 @@
  *     follower.c  following another server's log           apply.c     records of that log onto this directory
  *     join.c      a directory filled with another's        promote.c   a follower takes over
  *     replica*.c  a log that is decided in MySQL           forward*.c  changes that are handed to the writer
- *     shadow.c    a copy that follows the log of a directory which another process uses
  *     local.c     opening, closing, and the engine's table
  */
 #ifndef LOCAL_LOCAL_H
@@ -126,7 +125,7 @@ struct local {
     struct follower follower;
     struct replica *replica; /* NULL: the own log decides */
     struct forward *forward; /* with a replica */
-    bool exact;              /* reads are, whatever they say */
+    bool bounded;            /* reads that do not say how new they must be */
 };
 
 static inline const struct tidings_settings *local_in_force(struct local *local)
@@ -151,16 +150,6 @@ void limits_release(struct local *local);
 
 /* Hands a change to whoever makes it; is_current: this replica shows all that was acknowledged before the call. */
 void local_submit_change(struct local *local, struct tidings_call *call, bool is_current);
-
-/* Parts of the engine's table that serve a shadow, too. */
-enum tidings_err local_finish(struct engine *engine, struct tidings_call *call);
-int64_t local_elapsed(struct engine *engine);
-const struct tidings_settings *local_settings(struct engine *engine);
-
-/* ---- shadow.c ------------------------------------------------------------------------------- */
-
-enum tidings_err shadow_open(const struct tidings_options *options, struct engine **engine,
-                             const char **message);
 
 /* ---- snapshots.c ---------------------------------------------------------------------------- */
 
@@ -227,7 +216,7 @@ enum tidings_err local_import_look(struct engine *engine, struct import_mark *ma
 enum tidings_err local_import_piece(struct engine *engine,
                                     void (*run)(void *ctx, struct view *view, uint64_t *newest),
                                     void *ctx, const struct import_mark *mark);
-enum tidings_err local_import_end(struct engine *engine, const struct import_left *left);
+enum tidings_err local_import_end(struct engine *engine);
 
 /* ---- sweep.c -------------------------------------------------------------------------------- */
 

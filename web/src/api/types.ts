@@ -41,7 +41,6 @@ export type EventRow = Schemas["Event"];
 export type Webhook = Schemas["Webhook"];
 export type Status = Schemas["Status"];
 export type Samples = Schemas["Samples"];
-export type ClusterStatus = Schemas["ClusterStatus"];
 export type Job = Schemas["Job"];
 export type VerifyAnswer = Schemas["VerifyAnswer"];
 export type BackupAnswer = Schemas["BackupAnswer"];

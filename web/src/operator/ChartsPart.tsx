@@ -7,7 +7,6 @@ import { t } from "../i18n";
 import { Choices, Loading } from "../ui/bits";
 import { number } from "../ui/format";
 import { Chart, type ChartRow } from "./Chart";
-import { ClusterFacts } from "./ClusterFacts";
 import { Fact } from "./Fact";
 import { EVERY_MS, History } from "./history";
 import { readMetrics, readSamples } from "./metrics";
@@ -139,7 +138,6 @@ export function ChartsPart() {
                 {answers ? "" : t("operator.no_answer")}
             </p>
             {status ? <Facts status={status} /> : <Loading />}
-            {status?.cluster ? <ClusterFacts cluster={status.cluster} /> : null}
             <Choices
                 legend={t("chart.window")}
                 name="window"

@@ -27,12 +27,6 @@ function idAgo(ms: number): number {
     return Math.max(0, (Date.now() - ms - ID_EPOCH_MS) * ID_PER_MS);
 }
 
-/** In a cluster events are counted: where as many begin as are shown. */
-async function placeAgo(ms: number, signal: AbortSignal): Promise<number> {
-    const { cluster } = await call("get", "/v1/admin/status", { admin: true, signal });
-    return cluster ? Math.max(0, cluster.news.position - MOST) : idAgo(ms);
-}
-
 interface Filters {
     type: string;
     actor: string;
@@ -62,7 +56,7 @@ function useTail(begin: Begin, isPaused: boolean) {
     usePoll(
         async (signal) => {
             try {
-                let place = after.current ?? (await placeAgo(BEGINS[begin], signal));
+                let place = after.current ?? idAgo(BEGINS[begin]);
                 let full = true;
                 for (let pages = 0; full && pages < PAGES_A_TURN; pages++) {
                     const query = { after: place, limit: PAGE };
@@ -74,7 +68,7 @@ function useTail(begin: Begin, isPaused: boolean) {
                     if (found.length) setEvents((before) => [...found, ...before].slice(0, MOST));
                 }
                 if (full) {
-                    after.current = Math.max(place, await placeAgo(NEAR_MS, signal));
+                    after.current = Math.max(place, idAgo(NEAR_MS));
                     setSkipped(true);
                 }
                 setProblem(null);
