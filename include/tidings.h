@@ -1438,6 +1438,16 @@ TIDINGS_API enum tidings_err tidings_log_begin(const struct tidings_options *opt
                                                struct tidings_log_begin *begin,
                                                const char **message);
 
+/*
+ * Has a server of the log, the one that makes changes if it can be reached, run an operation of an operator's: WEBHOOKS, LETTERS or
+ * TARGET_WISH. The answer is as from tidings_run; *message is set if no server answered (UNREACHABLE), or the tables say that there
+ * is none, and is NULL otherwise.
+ */
+TIDINGS_API enum tidings_err tidings_log_operate(const struct tidings_options *options,
+                                                 const struct tidings_op *op,
+                                                 struct tidings_answer *answer,
+                                                 const char **message);
+
 enum { TIDINGS_VERIFY_KINDS_MAX = 16 };
 
 /* Differences of one kind: of counters, of inboxes and so on. */

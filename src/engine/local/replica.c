@@ -178,8 +178,7 @@ static enum tidings_err replica_refuse(struct replica *replica, enum log_outcome
 
 enum { PURPOSE_BYTES = 16 };
 
-/* A key for one purpose, out of the secret that the servers share. */
-static bool replica_key_derive(const char *purpose, const uint8_t secret[LOG_SECRET_BYTES],
+bool replica_key_derive(const char *purpose, const uint8_t secret[LOG_SECRET_BYTES],
                                uint8_t key[TIDINGS_SECRET_BYTES])
 {
     uint8_t bytes[PURPOSE_BYTES + LOG_SECRET_BYTES] = {0};

@@ -84,6 +84,10 @@ bool replica_is_broken(struct replica *replica);
 void replica_tell(struct replica *replica, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* A key for one purpose, out of the secret that the servers share. */
+bool replica_key_derive(const char *purpose, const uint8_t secret[LOG_SECRET_BYTES],
+                        uint8_t key[TIDINGS_SECRET_BYTES]);
+
 /* ---- replica_join.c ------------------------------------------------------------------------- */
 
 /* Fills an empty directory, or one that must join anew, with the image of a peer or of MySQL; does nothing to any other. Before the
