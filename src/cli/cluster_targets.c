@@ -103,9 +103,12 @@ static void target_path(const struct target_question *question, char *url, size_
     int base = (int)(n && args->server[n - 1] == '/' ? n - 1 : n);
     if (question->op.kind == TIDINGS_OP_WEBHOOKS)
         snprintf(url, room, "%.*s/v1/admin/targets", base, args->server);
-    else if (question->op.kind == TIDINGS_OP_LETTERS)
+    else if (question->op.kind == TIDINGS_OP_LETTERS && question->op.u.letters.after)
         snprintf(url, room, "%.*s/v1/admin/targets/%s/dead?limit=%d&after=%" PRIu64, base,
                  args->server, args->target, TARGET_LETTERS, question->op.u.letters.after);
+    else if (question->op.kind == TIDINGS_OP_LETTERS)
+        snprintf(url, room, "%.*s/v1/admin/targets/%s/dead?limit=%d", base, args->server,
+                 args->target, TARGET_LETTERS);
     else
         snprintf(url, room, "%.*s/v1/admin/targets/%s/%s", base, args->server, args->target,
                  args->action);
