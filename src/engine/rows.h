@@ -201,8 +201,8 @@ struct rows {
     bool (*get_webhook)(struct view *view, struct tidings_text name, struct webhook_record *record);
     void (*put_webhook)(struct view *view, struct tidings_text name,
                         const struct webhook_record *record);
-    /* A damaged one, too. Whether there was one. */
-    bool (*remove_webhook)(struct view *view, struct tidings_text name);
+    /* A damaged one, too. Whether there was one; *created is the stamp of its making, 0 if it is damaged. */
+    bool (*remove_webhook)(struct view *view, struct tidings_text name, uint64_t *created);
     /* All of them, by name, in the scratch arena; how many. */
     size_t (*get_webhooks)(struct view *view, struct webhook_row **rows);
 

@@ -13,7 +13,6 @@
 #include "engine/local/forward.h"
 #include "engine/local/local.h"
 #include "engine/ops/codec.h"
-#include "engine/ops/ops.h"
 
 enum {
     MESSAGE_MAX = 128 << 20,      /* of operations */
@@ -93,8 +92,7 @@ static struct served *served_decode(struct forward_session *session, uint64_t nu
                                          .ctx = served,
                                          .origin = session->origin,
                                          .number = number};
-    if (op_decode(&r, &served->arena, &served->op, &served->once) && op_writes(served->op.kind) &&
-        answer_clear(&served->answer))
+    if (op_decode(&r, &served->arena, &served->op, &served->once) && answer_clear(&served->answer))
         return served;
     served_free(served);
     return NULL;

@@ -71,7 +71,7 @@ void operate_serve(struct local *local, struct wire *wire, struct bytes question
     arena_init(&arena, OPERATE_BYTES);
     tidings_answer_init(&answer);
     buf_init(&bytes, OPERATE_BYTES);
-    if (!op_decode(&r, &arena, &op, &once) || !operate_is_allowed(&op) ||
+    if (!op_decode_any(&r, &arena, &op, &once) || !operate_is_allowed(&op) ||
         check_op(&op, local_in_force(local)) || !answer_clear(&answer)) {
         peer_refuse(wire, false, "it does not know that operation");
     } else {

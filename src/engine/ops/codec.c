@@ -593,14 +593,14 @@ static void read_once(struct decoder *r, struct tidings_op *op, struct tidings_o
     op->once = once;
 }
 
-bool op_decode(struct decoder *r, struct arena *arena, struct tidings_op *op,
-               struct tidings_once *once)
+static bool decode_operation(struct decoder *r, struct arena *arena, struct tidings_op *op,
+                             struct tidings_once *once, bool may_read)
 {
     struct codec_reader reader = {r, arena, false};
     uint64_t kind = read_varint(r);
     *op = (struct tidings_op){.kind = (enum tidings_op_kind)kind};
     const struct op_fields *fields = fields_of(op->kind);
-    if (kind >= TIDINGS_OP_COUNT || !fields)
+    if (kind >= TIDINGS_OP_COUNT || !fields || (!may_read && !op_fields[kind].args))
         return false;
     op->role = (enum tidings_role)read_number32(r);
     op->user_id = read_varint(r);
@@ -609,6 +609,18 @@ bool op_decode(struct decoder *r, struct arena *arena, struct tidings_op *op,
         read_once(r, op, once);
     read_fields(&reader, op, fields->args);
     return !r->bad && !decoder_left(r);
+}
+
+bool op_decode(struct decoder *r, struct arena *arena, struct tidings_op *op,
+               struct tidings_once *once)
+{
+    return decode_operation(r, arena, op, once, false);
+}
+
+bool op_decode_any(struct decoder *r, struct arena *arena, struct tidings_op *op,
+                   struct tidings_once *once)
+{
+    return decode_operation(r, arena, op, once, true);
 }
 
 bool answer_decode(enum tidings_op_kind kind, struct decoder *r, struct arena *arena,

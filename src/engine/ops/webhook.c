@@ -134,12 +134,13 @@ enum tidings_err change_webhook_delete(struct view *view, struct reply *reply)
     const struct tidings_op *op = reply->op;
     if (!permits_admin(op))
         return TIDINGS_FORBIDDEN;
-    struct webhook_record record;
-    if (!view->rows->get_webhook(view, op->u.webhook.name, &record))
+    struct webhook_record record = {0};
+    if (!view->rows->remove_webhook(view, op->u.webhook.name, &record.created))
         return TIDINGS_NOT_FOUND;
-    letters_remove(view, &record, 0);
-    view->rows->put_letter(view, record.created, 0, (struct bytes){NULL, 0});
-    view->rows->remove_webhook(view, op->u.webhook.name);
+    if (record.created) {
+        letters_remove(view, &record, 0);
+        view->rows->put_letter(view, record.created, 0, (struct bytes){NULL, 0});
+    }
     view_event(view, TIDINGS_EVENT_WEBHOOK_CHANGED, op->user_id, 0, 0, 0);
     return TIDINGS_OK;
 }

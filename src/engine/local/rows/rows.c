@@ -121,11 +121,13 @@ static void put_webhook(struct view *view, struct tidings_text name,
     put_value(view, TABLE_WEBHOOK, &key, webhook_encode(record, view->scratch));
 }
 
-static bool remove_webhook(struct view *view, struct tidings_text name)
+static bool remove_webhook(struct view *view, struct tidings_text name, uint64_t *created)
 {
     struct key key = key_webhook(name);
+    struct webhook_record record;
     struct bytes value;
     bool found = kv_get(txn_of(view), TABLE_WEBHOOK, &key, &value);
+    *created = found && webhook_decode(value, &record) ? record.created : 0;
     if (found)
         kv_del(txn_of(view), TABLE_WEBHOOK, &key);
     return found;
