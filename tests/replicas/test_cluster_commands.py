@@ -163,6 +163,8 @@ def three(make_servers, tmp_path):
     time.sleep(0.05)  # so that there is a moment between the two
     until_ms = int(time.time() * 1000)
     time.sleep(0.05)
+    done = tidings("backup", "--data", writer.data, str(tmp_path / "backup"))
+    assert done.returncode == 0, done.stderr
     for i in range(20):
         ann.publish(title=f"after {i}")
     wait_for_all(servers)
@@ -217,8 +219,11 @@ def test_a_directory_restored_to_a_moment_becomes_the_history_and_the_others_joi
     first.verify()
 
 
-def test_a_server_that_starts_before_that_of_the_directory_does_not_bring_its_tail_back(three, make_server):
+@pytest.mark.parametrize("kind", ["moment", "backup"])
+def test_a_server_that_starts_before_that_of_the_directory_does_not_bring_its_tail_back(three, make_server, kind):
+    """A backup has the id and the chain of the servers: the record of the new era alone tells the two apart."""
     servers, directory, _ = three
+    directory = os.path.join(os.path.dirname(directory), kind)
     assert begin(url_of(servers[0]), directory).returncode == 0
     position = status(url_of(servers[0]), 1)[0]["position"]
     early = servers[1]
