@@ -46,10 +46,10 @@ def three(make_servers, make_receiver):  # noqa: F811
 
 def some_dead_ones(server, receiver, n=3):
     """Scenes that are refused for good, and one behind them that is taken."""
-    author = Author(server)
+    author, admin = Author(server), server.admin()
     receiver.how = answer(503)
     refused = author.go_on(n)
-    wait_until(lambda: dead(server.admin())["kept"] == n, "all are dead letters")
+    wait_until(lambda: dead(admin)["kept"] == n, "all are dead letters")
     receiver.how = answer(204)
     taken = author.go_on(1)
     receiver.wait_for(taken)
@@ -206,8 +206,9 @@ def test_a_takeover_loses_no_dead_letter(three):
     others = [one for one in servers if one is not writer]
     following = writer_of(others)
     assert dead(following.admin()) == before and len(before["items"]) == 3
-    following.admin().post(f"/admin/targets/{NAME}/retry")
-    wait_until(lambda: dead(following.admin())["kept"] == 0, "all are told")
+    admin = following.admin()
+    admin.post(f"/admin/targets/{NAME}/retry")
+    wait_until(lambda: dead(admin)["kept"] == 0, "all are told")
     assert set(refused) <= set(receiver.scenes())
 
 
