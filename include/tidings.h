@@ -1236,6 +1236,10 @@ TIDINGS_API void tidings_unwatch(struct tidings *engine, struct tidings_watcher 
 TIDINGS_API enum tidings_err tidings_users(struct tidings *engine, uint64_t after, uint64_t *ids,
                                            size_t max, size_t *n);
 
+/* What is left in the user's bucket of follows, as an operation that takes a token says it. As above. */
+TIDINGS_API enum tidings_err tidings_follow_limit(struct tidings *engine, uint64_t user_id,
+                                                  struct tidings_limit *limit);
+
 /*
  * Completes what has been submitted, then closes; changes submitted meanwhile get CLOSED. When it
  * returns, nothing may be submitted or finished any more, nor be about to be. NULL is fine.

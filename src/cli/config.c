@@ -35,7 +35,7 @@ static const struct cli_option options[] = {
     {"take_back", OPTION_FLAG, NULL, AT(take_back),
      .help = "go on with a data directory though another server was promoted in its place"},
     TEXT(redis, "HOST:PORT,...", NULL,
-         "nodes of a Redis Cluster, or a single Redis, that remembers for the servers of a cluster")
+         "nodes of a Redis Cluster, or a single Redis, where keys are kept for others to read")
     TEXT(redis_user, "NAME", NULL, "whom to log in to Redis as")
     {"redis_tls", OPTION_WORD, "off|verify", AT(redis_tls), .text = "off",
      .help = "whether the connections to Redis are encrypted"},

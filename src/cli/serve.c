@@ -382,6 +382,11 @@ static int start_consume(struct server *server)
         .kafka_topic = config->kafka_topic,
         .kafka_tls = config->engine.kafka_tls,
         .kafka_partitions = (uint32_t)config->engine.kafka_partitions,
+        .redis = config->redis,
+        .redis_user = config->redis_user,
+        .redis_password = server->redis_password.given ? server->redis_password.text : NULL,
+        .redis_ca = config->redis_ca,
+        .redis_tls = !strcmp(config->redis_tls, "verify"),
     };
     server->consume = consume_start(&consume, &message);
     if (!server->consume)

@@ -6,11 +6,14 @@
 #include <string.h>
 
 #include "consume/kafka_target.h"
+#include "consume/redis_target.h"
 #include "sql/url.h"
 
 struct consume {
     struct kafka_target *kafka;
     struct consumer *kafka_consumer;
+    struct redis_target *redis;
+    struct consumer *redis_consumer;
 };
 
 /* As it always was called where there is a database. */
@@ -50,6 +53,30 @@ static bool start_kafka(struct consume *consume, const struct consume_config *co
     return consume->kafka_consumer != NULL;
 }
 
+static bool start_redis(struct consume *consume, const struct consume_config *config,
+                        char why[KAFKA_WHY_MAX])
+{
+    struct redis_options options = {
+        .nodes = config->redis,
+        .user = config->redis_user,
+        .password = config->redis_password,
+        .tls = config->redis_tls,
+        .ca_file = config->redis_ca,
+    };
+    const char *message;
+    if (!config->redis)
+        return true;
+    consume->redis = redis_target_new(config->tidings, &options, config->page, &message);
+    if (!consume->redis) {
+        snprintf(why, KAFKA_WHY_MAX, "redis: %s", message);
+        return false;
+    }
+    snprintf(why, KAFKA_WHY_MAX, "out of memory");
+    consume->redis_consumer =
+        consume_target_start(config->tidings, &redis_target, consume->redis, config->page);
+    return consume->redis_consumer != NULL;
+}
+
 struct consume *consume_start(const struct consume_config *config, const char **message)
 {
     static char why[KAFKA_WHY_MAX];
@@ -57,7 +84,7 @@ struct consume *consume_start(const struct consume_config *config, const char **
     *message = "out of memory";
     if (!consume)
         return NULL;
-    if (start_kafka(consume, config, why))
+    if (start_kafka(consume, config, why) && start_redis(consume, config, why))
         return consume;
     *message = why;
     consume_stop(consume);
@@ -69,6 +96,8 @@ void consume_stop(struct consume *consume)
     if (!consume)
         return;
     consume_target_stop(consume->kafka_consumer);
+    consume_target_stop(consume->redis_consumer);
     kafka_target_free(consume->kafka);
+    redis_target_free(consume->redis);
     free(consume);
 }

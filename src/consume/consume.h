@@ -6,6 +6,7 @@
  *
  *     consumer.c       a target's thread: whose turn it is, reading, moving on, what is told of failures
  *     kafka_target.c   Kafka: docs/EVENTS.md
+ *     redis_target.h   keys in Redis: docs/FORMAT.md
  *
  * It knows the engine by its operations alone: EVENTS to read, CONSUMER_SET and WEBHOOK_REPORT to write. The position is a row of the
  * engine's, so whoever makes changes next goes on there.
@@ -24,6 +25,10 @@ struct consume_config {
     const char *kafka_topic; /* NULL: tidings.<database>.events, or tidings.events */
     bool kafka_tls;
     uint32_t kafka_partitions;
+    const char *
+        redis; /* nodes, host:port with commas; NULL: no Redis. The rest as in struct tidings_options */
+    const char *redis_user, *redis_password, *redis_ca;
+    bool redis_tls;
 };
 
 struct consume;

@@ -252,6 +252,11 @@ uint64_t consume_position(const struct consumer *consumer)
     return consumer->position;
 }
 
+bool consume_is_filling(const struct consumer *consumer)
+{
+    return consumer->wish != 0;
+}
+
 bool consume_rebuild(struct consumer *consumer, const char *why)
 {
     log_consumer(consumer, LOG_WARN, "the consumer's target is to be made anew", why);

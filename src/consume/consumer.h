@@ -81,6 +81,9 @@ void consume_note(struct consumer *consumer, const char *trouble);
 /* For the target: up to which event it was told. */
 uint64_t consume_position(const struct consumer *consumer);
 
+/* For the target: whether it is being made anew, or is to be. */
+bool consume_is_filling(const struct consumer *consumer);
+
 /* For the target: what it has is not to be trusted, or everything behind that position is lost. `why` is for the log. False: it could not
  * be written down; try again. */
 bool consume_rebuild(struct consumer *consumer, const char *why);

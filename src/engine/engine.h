@@ -86,6 +86,10 @@ struct engine_vtable {
     enum tidings_err (*users)(struct engine *engine, uint64_t after, uint64_t *ids, size_t max,
                               size_t *n);
 
+    /* See tidings_follow_limit. NULL: the engine does not do that. */
+    enum tidings_err (*follow_limit)(struct engine *engine, uint64_t user,
+                                     struct tidings_limit *limit);
+
     /* See tidings_term. NULL: the engine always makes changes. */
     uint64_t (*term)(struct engine *engine);
 

@@ -311,6 +311,18 @@ enum tidings_err tidings_users(struct tidings *tidings, uint64_t after, uint64_t
     return vtable->users ? vtable->users(tidings->engine, after, ids, max, n) : TIDINGS_UNSUPPORTED;
 }
 
+enum tidings_err tidings_follow_limit(struct tidings *tidings, uint64_t user_id,
+                                      struct tidings_limit *limit)
+{
+    const struct engine_vtable *vtable = tidings->engine->vtable;
+    if (!is_ours(tidings))
+        return TIDINGS_CLOSED;
+    if (!user_id || user_id > TIDINGS_ID_MAX)
+        return TIDINGS_INVALID;
+    return vtable->follow_limit ? vtable->follow_limit(tidings->engine, user_id, limit)
+                                : TIDINGS_UNSUPPORTED;
+}
+
 void tidings_watch(struct tidings *tidings, struct tidings_watcher *watcher)
 {
     struct watchers *watchers = &tidings->engine->watchers;

@@ -110,8 +110,7 @@ static uint64_t *full_at_of(struct user_record *user, enum bucket bucket)
     abort();
 }
 
-enum tidings_err view_take_tokens(struct view *view, struct reply *reply, enum bucket bucket,
-                                  uint64_t tokens, struct user_record *user)
+static struct tidings_limit limit_of(const struct view *view, enum bucket bucket, int64_t full_at)
 {
     static const char *const names[] = {
 #define X(name, lower) [BUCKET_##name] = #lower,
@@ -119,16 +118,30 @@ enum tidings_err view_take_tokens(struct view *view, struct reply *reply, enum b
 #undef X
     };
     struct bucket_rule rule = rule_of(view->settings, bucket);
+    struct tidings_limit limit = {
+        .name = names[bucket], .burst = rule.burst, .refill_ms = rule.refill_ms};
+    limit.left = bucket_left(&rule, view->elapsed_ms, full_at, &limit.next_ms);
+    return limit;
+}
+
+void view_bucket_left(struct view *view, uint64_t user, enum bucket bucket,
+                      struct tidings_limit *limit)
+{
+    struct user_record record = view_user(view, user);
+    *limit = limit_of(view, bucket, (int64_t)*full_at_of(&record, bucket));
+}
+
+enum tidings_err view_take_tokens(struct view *view, struct reply *reply, enum bucket bucket,
+                                  uint64_t tokens, struct user_record *user)
+{
+    struct bucket_rule rule = rule_of(view->settings, bucket);
     uint64_t *full_at = full_at_of(user, bucket);
     int64_t at = (int64_t)*full_at;
     if (reply->op->role != TIDINGS_ROLE_USER)
         return TIDINGS_OK;
     bool taken =
         bucket_take(&rule, (int64_t)tokens, view->elapsed_ms, &at, &reply->answer->retry_after_ms);
-    struct tidings_limit *limit = &reply->answer->limit;
-    *limit = (struct tidings_limit){
-        .name = names[bucket], .burst = rule.burst, .refill_ms = rule.refill_ms};
-    limit->left = bucket_left(&rule, view->elapsed_ms, at, &limit->next_ms);
+    reply->answer->limit = limit_of(view, bucket, at);
     if (!taken)
         return TIDINGS_RATE_LIMITED;
     *full_at = (uint64_t)at;

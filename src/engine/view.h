@@ -158,6 +158,10 @@ enum tidings_err view_take_token(struct view *view, struct reply *reply, enum bu
 enum tidings_err view_take_tokens(struct view *view, struct reply *reply, enum bucket bucket,
                                   uint64_t tokens, struct user_record *user);
 
+/* What is left in it, and nothing is taken. */
+void view_bucket_left(struct view *view, uint64_t user, enum bucket bucket,
+                      struct tidings_limit *limit);
+
 /* Where a counter stands in a user's record. */
 uint64_t *counter_of(struct user_record *user, enum counter counter);
 

@@ -233,6 +233,7 @@ static const struct engine_vtable local_vtable = {
     .backup = local_backup,
     .export = local_export,
     .users = local_users,
+    .follow_limit = local_follow_limit,
     .import_look = local_import_look,
     .import_piece = local_import_piece,
     .import_end = local_import_end,

@@ -203,6 +203,10 @@ enum tidings_err writer_commit(struct local *local, struct local_view *view, uin
 enum tidings_err local_users(struct engine *engine, uint64_t after, uint64_t *ids, size_t max,
                              size_t *n);
 
+/* See tidings_follow_limit. */
+enum tidings_err local_follow_limit(struct engine *engine, uint64_t user,
+                                    struct tidings_limit *limit);
+
 /* ---- export.c, import.c --------------------------------------------------------------------- */
 
 enum tidings_err local_export(struct engine *engine, uint64_t user, struct fact_sink *sink,

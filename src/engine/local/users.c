@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* All users, in the order of their ids: whoever has a row in a table whose keys begin with a user. */
+/* All users, in the order of their ids: whoever has a row in a table whose keys begin with a user. And what is left in a user's bucket. */
 #include "engine/local/local.h"
 
 static const enum table user_tables[] = {TABLE_USER, TABLE_PROFILE, TABLE_AUTHOR, TABLE_FOLLOWER};
@@ -51,5 +51,22 @@ enum tidings_err local_users(struct engine *engine, uint64_t after, uint64_t *id
     snapshot_return(local, snapshot);
     if (!err)
         *n = found;
+    return err;
+}
+
+enum tidings_err local_follow_limit(struct engine *engine, uint64_t user,
+                                    struct tidings_limit *limit)
+{
+    struct local *local = (struct local *)engine;
+    struct snapshot *snapshot;
+    enum tidings_err err = snapshot_take(local, NULL, &snapshot);
+    if (err)
+        return err;
+    struct tidings_limit left;
+    view_bucket_left(&snapshot->view.view, user, BUCKET_FOLLOW, &left);
+    err = snapshot->txn.err;
+    snapshot_return(local, snapshot);
+    if (!err)
+        *limit = left;
     return err;
 }
