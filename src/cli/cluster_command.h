@@ -36,6 +36,8 @@ bool token_for_admin(const char *config, char token[JWT_MAX]);
 
 /* Says why something failed: the code to exit with. */
 int cluster_failed(enum tidings_err err, const char *message);
+/* The same about the database. */
+int cluster_log_failed(enum tidings_err err, const char *message);
 
 /* The document, which is freed, and a line's end on standard output. */
 struct buf;

@@ -24,6 +24,13 @@ int cluster_failed(enum tidings_err err, const char *message)
     }
 }
 
+int cluster_log_failed(enum tidings_err err, const char *message)
+{
+    char text[1024];
+    snprintf(text, sizeof text, "mysql: %s", message ? message : tidings_err_text(err));
+    return cluster_failed(err, text);
+}
+
 int cluster_init_run(const struct cluster_args *args, const struct tidings_options *how)
 {
     const char *message;
@@ -31,7 +38,7 @@ int cluster_init_run(const struct cluster_args *args, const struct tidings_optio
     (void)args;
     enum tidings_err err = tidings_log_init(how, &has_log, &message);
     if (err)
-        return cluster_failed(err, message);
+        return cluster_log_failed(err, message);
     puts(has_log ? "the tables are there, and a log is in them: nothing was changed"
                  : "the tables are there: the first server that is started with --mysql begins the "
                    "log with what its directory has");
@@ -98,7 +105,8 @@ int cluster_begin_run(const struct cluster_args *args, const struct tidings_opti
     own.dir = args->from;
     enum tidings_err err = tidings_log_begin(&own, &begin, &message);
     if (err)
-        return cluster_failed(err, message);
+        return err == TIDINGS_UNREACHABLE ? cluster_log_failed(err, message)
+                                          : cluster_failed(err, message);
     printf("the log begins at position %" PRIu64 ", in era %" PRIu64
            "; start the server of %s first\n",
            begin.position, begin.era, args->from);

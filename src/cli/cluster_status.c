@@ -292,10 +292,8 @@ int cluster_status_run(const struct cluster_args *args, const struct tidings_opt
     static struct cluster_warnings warnings;
     const char *message;
     enum tidings_err err = tidings_log_look(how, &log, &message);
-    if (err) {
-        fprintf(stderr, "tidings: mysql: %s\n", message);
-        return EXIT_BROKEN;
-    }
+    if (err)
+        return cluster_log_failed(err, message);
     cluster_judge(&log, &warnings);
     int code = EXIT_FINE;
     if (args->json)

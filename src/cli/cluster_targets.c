@@ -275,7 +275,8 @@ static int target_failed(const struct target_question *question, enum tidings_er
         fprintf(stderr, "tidings: %s: not supported by this target\n", question->args->target);
         return EXIT_FOUND;
     }
-    int code = cluster_failed(err, message);
+    int code =
+        question->args->server ? cluster_failed(err, message) : cluster_log_failed(err, message);
     return err == TIDINGS_NOT_FOUND ? EXIT_FOUND : code;
 }
 

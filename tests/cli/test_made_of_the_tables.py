@@ -105,8 +105,6 @@ def test_values_are_offered_where_they_are_known(script, tmp_path):
     assert offered(script, "serve", "--durability", "=") == ["commit", "second"]
     assert offered(script, "backup", "a", cwd=tmp_path) == ["a dir"]
     assert offered(script, "restore", "", cwd=tmp_path) == ["a dir"]
-    assert offered(script, "cluster", "") == ["init", "status", "reconcile", "rebuild", "show", "dead", "replay"]
-    assert offered(script, "cluster", "show", "") == ["user", "author", "post"]
-    assert not offered(script, "cluster", "show", "post", "")
-    assert offered(script, "cluster", "replay", "") == ["kafka", "copies"]
+    assert offered(script, "cluster", "") == ["init", "status", "begin", "targets", "dead", "retry", "replay", "rebuild", "reconcile"]
+    assert not offered(script, "cluster", "replay", "")
     assert offered(script, "cluster", "status", "--j") == ["--json"]

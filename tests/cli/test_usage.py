@@ -114,30 +114,15 @@ def test_an_unknown_option(command, typed, meant):
     (["serve", "--data", "x", "--durability", "never"], "durability must be commit or second"),
     (["serve", "--data", "x", "--access-log", "2"], "access_log must be a number from 0 to 1"),
     (["serve", "--data", "x", "--webhook-allow", "10.0.0.0/33"], "webhook_allow: it must be hosts"),
-    (["serve", "--data", "x", "--engine", "steam"], "engine must be local or cluster"),
-    (["serve", "--data", "x", "--engine", "cluster"], "--mysql is missing"),
-    (["serve", "--engine", "cluster", "--dev"], "--mysql is missing"),
     (["serve", "--mysql", "mysql://u@h/d"], "--data is missing"),
-    (["serve", "--engine", "cluster", "--mysql", "h/d"], "mysql: it must begin with mysql://"),
-    (["verify", "--engine", "cluster"], "--mysql is missing"),
-    (["verify", "--engine", "cluster", "--mysql", "mysql://u@h:x/d"], "mysql: the port must be"),
-    (["verify", "--engine", "cluster", "--mysql", "mysql://u@h/d", "--deep"], "leave --deep out"),
-    (["backup", "x", "--engine", "cluster", "--mysql", "mysql://u@h/d"], "use mariadb-backup, or mysqldump"),
-    (["restore", "x", "--engine", "cluster"], "use mariadb-backup, or the mysql client"),
-    (["log", "--engine", "cluster"], "use mariadb-binlog"),
     (["cluster"], "ACTION is missing"),
-    (["cluster", "destroy", "--mysql", "mysql://u@h/d"], "destroy is not one of: init|status|reconcile|rebuild|show|dead|replay"),
+    (["cluster", "destroy", "--mysql", "mysql://u@h/d"], "destroy is not one of: init|status|begin|targets|dead|retry|replay|rebuild|reconcile"),
     (["cluster", "status", "more"], "more is not a flag"),
-    (["cluster", "show", "--mysql", "mysql://u@h/d"], "SUBJECT is missing"),
-    (["cluster", "show", "scene", "--mysql", "mysql://u@h/d"], "scene is not one of: user|author|post"),
-    (["cluster", "show", "user", "--mysql", "mysql://u@h/d"], "ID is missing"),
-    (["cluster", "dead", "kafka", "--mysql", "mysql://u@h/d"], "kafka is not a flag"),
-    (["cluster", "replay", "--mysql", "mysql://u@h/d"], "CONSUMER is missing"),
-    (["cluster", "replay", "kafka", "--wait", "--mysql", "mysql://u@h/d"], "--since is missing"),
-    (["cluster", "replay", "kafka", "--mysql", "mysql://u@h/d"], "--since is missing"),
-    (["cluster", "replay", "kafka", "--since", "yesterday", "--mysql", "mysql://u@h/d"], "since must be the id of an event"),
-    (["cluster", "show", "user", "Ann", "--mysql", "mysql://u@h/d"], "ID must be a number from 1"),
-    (["cluster", "show", "user", "1", "2", "--mysql", "mysql://u@h/d"], "2 is not a flag"),
+    (["cluster", "begin", "--mysql", "mysql://u@h/d"], "--from is missing"),
+    (["cluster", "dead", "--mysql", "mysql://u@h/d"], "TARGET is missing"),
+    (["cluster", "replay", "kafka", "--mysql", "mysql://u@h/d"], "--after is missing"),
+    (["cluster", "replay", "kafka", "--after", "yesterday", "--mysql", "mysql://u@h/d"], "after must be the id of an event"),
+    (["cluster", "targets", "--mysql", "mysql://u@h/d", "--server", "http://h"], "exclude each other"),
     (["cluster", "status"], "--mysql is missing"),
     (["cluster", "init"], "--mysql is missing"),
     (["cluster", "init", "--mysql", "mysql://h/d"], "mysql: it must name the user"),
@@ -170,8 +155,7 @@ def test_a_name_is_the_same_with_dashes_and_underscores():
 
 
 URL = "mysql://tidings@127.0.0.1:1/tidings"
-COMMANDS = [["serve", "--engine", "cluster"], ["verify", "--engine", "cluster"], ["cluster", "init"],
-            ["cluster", "status"], ["cluster", "show", "user", "1"]]
+COMMANDS = [["cluster", "init"], ["cluster", "status"], ["cluster", "targets"]]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
