@@ -277,6 +277,14 @@ struct tidings_moment {
     uint64_t part[TIDINGS_MOMENT_PARTS];
 };
 
+/* What is to become of a target of events. */
+enum tidings_wish {
+    TIDINGS_WISH_REPLAY = 1,
+    TIDINGS_WISH_RETRY,
+    TIDINGS_WISH_REBUILD,
+    TIDINGS_WISH_RECONCILE
+};
+
 struct tidings_page {
     uint32_t limit; /* 0: page_default */
     struct tidings_cursor after;
@@ -326,6 +334,11 @@ struct tidings_page {
  *                    a WEBHOOK_REPORT with the wish's number as `rebuilt` ends it. A consumer has a row as a webhook has,
  *                    without URL and secret: `delivered` counts events that were told, `failed` those that were refused,
  *                    `dead` those that were removed before. WEBHOOK_REPORT moves it on
+ *   TARGET_WISH      admin: what is to become of a target of events, which is a webhook or a consumer. NOT_FOUND: there is none of
+ *                    that name. REPLAY has it told again behind an event, or since a time, as far as events are kept, and never
+ *                    skips any. RETRY has its dead letters told once more, or, if it has taken nothing since the first of them,
+ *                    goes back there. REBUILD and RECONCILE have what stands there made anew, or compared and mended; UNSUPPORTED
+ *                    if the target cannot do that
  *   TICKET_SPEND     a ticket of the viewer's is used: once, and until its time is over. NOT_FOUND if it was used before,
  *                    its time is over, or is further ahead than TIDINGS_TICKET_MS; RATE_LIMITED if that would be
  *                    more than TIDINGS_TICKETS_MAX whose time is not over for TIDINGS_TICKET_MS yet
@@ -347,6 +360,7 @@ struct tidings_page {
  *   SUBSCRIBERS      service, admin: who wants to be told about the story
  *   SUBSCRIBERS_AMONG  which of the users given want to be told about the story
  *   NOTIFICATIONS    notifications, newest first, and how many are unread
+ *   LETTERS          service, admin: dead letters of a target of events
  *   WEBHOOKS         admin, and service, which delivers: all of them, and consumers, whose url is empty; WEBHOOK one, admin
  *   AUTHOR_PAGE      any author's posts for the viewer; unread means never read, delivered or not
  *   EVENTS           service and admin only; page.after.a is the event id to go on after
@@ -384,6 +398,7 @@ struct tidings_page {
     X(WEBHOOK_RETRY, webhook_retry, 1, webhook, webhook)                   \
     X(WEBHOOK_REPORT, webhook_report, 1, webhook_report, nothing)          \
     X(CONSUMER_SET, consumer_set, 1, webhook_report, webhook)              \
+    X(TARGET_WISH, target_wish, 1, wish, webhook)                          \
     X(TICKET_SPEND, ticket_spend, 1, ticket, nothing)                      \
     X(STATUS, status, 0, relation, status)                                 \
     X(FOLLOWING, following, 0, users, users)                               \
@@ -420,6 +435,7 @@ struct tidings_page {
     X(NOTIFICATIONS, notifications, 0, page, notifications)                \
     X(WEBHOOKS, webhooks, 0, page, webhooks)                               \
     X(WEBHOOK, webhook, 0, webhook, webhook)                               \
+    X(LETTERS, letters, 0, letters, letters)                               \
     X(EVENTS, events, 0, page, events)
 
 enum tidings_op_kind {
@@ -624,8 +640,27 @@ struct tidings_op {
             uint64_t dead;         /* ... and events given up */
             struct tidings_text last_error; /* p NULL: as it was */
             bool fills, rebuild;            /* CONSUMER_SET */
-            uint64_t rebuilt; /* WEBHOOK_REPORT: the wish that is fulfilled; another one stays */
+            uint64_t rebuilt;    /* WEBHOOK_REPORT: the wish that is fulfilled; another one stays */
+            bool reconciles;     /* CONSUMER_SET: what stands at the target can be compared */
+            uint64_t reconciled; /* WEBHOOK_REPORT: the wish that is fulfilled; another one stays */
+            uint64_t
+                dead_event; /* WEBHOOK_REPORT: refused for good: a dead letter; 0: none. It need not count in `dead` */
+            struct tidings_text dead_reason; /* and why; p NULL: the last error */
+            uint64_t
+                settled; /* WEBHOOK_REPORT: the event of a dead letter that was told after all; 0: none */
         } webhook_report;
+        struct {
+            struct tidings_text name; /* of a webhook, or of a consumer, with its '.' */
+            enum tidings_wish wish;
+            uint64_t after;   /* REPLAY: behind that event, unless: */
+            int64_t since_ms; /* what happened at that time or later; 0: `after` says it */
+        } wish;
+        struct {
+            struct tidings_text name;
+            bool again;     /* only those that are to be told again */
+            uint64_t after; /* behind the letter of that event */
+            uint32_t limit; /* 0: as for a page */
+        } letters;
         struct {
             uint8_t name[TIDINGS_TICKET_BYTES]; /* made at random by whoever gave it out */
             int64_t until_ms; /* by elapsed time (tidings_elapsed): it is good until just before */
@@ -846,6 +881,23 @@ struct tidings_webhook {
     int64_t created_at;
     bool fills;       /* consumers: the target can be made anew, ... */
     uint64_t rebuild; /* ... and the number of the wish that it be; 0: there is none */
+    bool reconciles;  /* the same of comparing what stands there */
+    uint64_t reconcile;
+    uint64_t letters;       /* dead letters that are kept, ... */
+    uint64_t letters_again; /* ... of which so many are to be told again */
+    uint64_t letters_lost;  /* and that were dropped for newer ones, in all */
+};
+
+/* Letters of a target: more are not kept. */
+enum { TIDINGS_LETTERS_MAX = 1000 };
+
+/* An event that a target has refused for good. */
+struct tidings_letter {
+    uint64_t event_id;
+    int64_t happened_at;
+    int64_t noted_at;
+    bool again; /* it is to be told again */
+    struct tidings_text reason;
 };
 
 /* type, name, action, what the target is */
@@ -1098,7 +1150,14 @@ struct tidings_answer {
             struct tidings_webhook *rows; /* by name */
             size_t n;
             struct tidings_cursor next; /* always the end: there are webhooks_max at most */
+            uint64_t newest;            /* event: how far a target can be */
         } webhooks;
+        struct {
+            struct tidings_letter *rows; /* by event */
+            size_t n;
+            uint64_t all, lost; /* letters that are kept, and that were dropped, in all */
+            struct tidings_cursor next;
+        } letters;
         struct {
             struct tidings_event *rows;
             size_t n;
@@ -1306,6 +1365,96 @@ TIDINGS_API enum tidings_err tidings_replica_status(struct tidings *engine,
  */
 TIDINGS_API enum tidings_err tidings_promote(const char *address, const char *key_file,
                                              struct tidings_replica *status, const char **message);
+
+/* ---- The log in MySQL, for operators ----------------------------------------------------------- */
+
+/* Of the options these functions look at `mysql` and `mysql_password`. On failure *message is as with tidings_open. NOT_FOUND: the
+ * database has no log. */
+
+/* Makes the tables that are missing, with no log in them; *has_log: there is one. May be run again. */
+TIDINGS_API enum tidings_err tidings_log_init(const struct tidings_options *options, bool *has_log,
+                                              const char **message);
+
+enum { TIDINGS_LOG_REPLICAS_MAX = 64 };
+
+struct tidings_log_replica {
+    uint64_t id;
+    char address[256];
+    uint64_t position, era;
+    uint64_t image_position; /* of its newest base image */
+    int64_t silent_ms;       /* since it was seen, by MySQL's clock */
+};
+
+struct tidings_log {
+    char version[64]; /* of the server of MySQL */
+    uint64_t server_id, max_allowed_packet;
+    const char *unfit; /* why no server would start on it; NULL: nothing is wrong. A static text */
+    bool writable;     /* it is not read-only */
+    int64_t clock_ms;  /* its clock */
+
+    uint64_t writer_id; /* 0: nobody has made changes since the log began */
+    char writer_address[256];
+    uint64_t fence;
+    int64_t lease_left_ms; /* 0 and less: nobody makes changes */
+    bool ready;            /* the log was confirmed on this server of MySQL */
+    uint64_t position, era;
+
+    uint64_t kept_after; /* the log is kept behind that position */
+    uint64_t records, bytes;
+    int64_t first_ms, last_ms; /* times of the oldest and newest record kept; 0: there is none */
+
+    uint64_t images; /* also those that are not done */
+    bool has_image;  /* one can be had; what follows is of the newest */
+    uint64_t image_position, image_era, image_bytes;
+    int64_t image_ms; /* the time of the newest batch in it */
+
+    size_t n_all_replicas; /* there are so many; the first of them are here */
+    size_t n_replicas;
+    struct tidings_log_replica replicas[TIDINGS_LOG_REPLICAS_MAX];
+};
+
+/* What stands in the tables; asks no server of the log. */
+TIDINGS_API enum tidings_err tidings_log_look(const struct tidings_options *options,
+                                              struct tidings_log *log, const char **message);
+
+/* Whether the directory is what the log was at the position where the directory ends. */
+enum tidings_log_shared {
+    TIDINGS_LOG_SAME,
+    TIDINGS_LOG_OTHER,   /* it has another history, or goes further than the log */
+    TIDINGS_LOG_UNKNOWN, /* the log is not kept there any more */
+};
+
+/* Another history in the place of the log's. */
+struct tidings_log_begin {
+    /* Asked when the members before `position` are filled in, and before anything is changed; false: nothing is. */
+    bool (*confirm)(void *ctx, const struct tidings_log_begin *begin);
+    void *ctx;
+    const char *dir;
+    uint64_t dir_position; /* where the directory ends, and the time of its newest batch */
+    int64_t dir_ms;
+    enum tidings_log_shared shared;
+    uint64_t log_position, log_era; /* where the log ends */
+    uint64_t position, era;         /* where it begins now */
+};
+
+/*
+ * The directory of options.dir becomes the history from now on, with a new era. Servers that have another one put theirs aside and
+ * join anew. BUSY: a server makes changes; CLOSED: confirm said no; LOCKED: a process uses the directory; INVALID: the directory is
+ * none, or is to join anew. Interrupted, it may be run again.
+ */
+TIDINGS_API enum tidings_err tidings_log_begin(const struct tidings_options *options,
+                                               struct tidings_log_begin *begin,
+                                               const char **message);
+
+/*
+ * Has a server of the log, the one that makes changes if it can be reached, run an operation of an operator's: WEBHOOKS, LETTERS or
+ * TARGET_WISH. The answer is as from tidings_run; *message is set if no server answered (UNREACHABLE), or the tables say that there
+ * is none, and is NULL otherwise.
+ */
+TIDINGS_API enum tidings_err tidings_log_operate(const struct tidings_options *options,
+                                                 const struct tidings_op *op,
+                                                 struct tidings_answer *answer,
+                                                 const char **message);
 
 enum { TIDINGS_VERIFY_KINDS_MAX = 16 };
 

@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 #include "api/api.h"
+#include "api/targets.h"
 #include "auth/jwt.h"
 #include "auth/seal.h"
 #include "base/arena.h"
@@ -67,6 +68,7 @@ struct exchange {
     struct http_text token; /* that they are of */
     uint64_t user_id;       /* the acting user */
     uint64_t ids[PATH_IDS]; /* the numbers in the path */
+    char target_name[TARGET_NAME_BYTES]; /* of the row */
     struct http_query query;
     json_t *body;           /* NULL if there is none */
     char allow[ALLOW_TEXT]; /* for a 405 and a preflight */

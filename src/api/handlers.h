@@ -91,6 +91,11 @@ prepare_fn prepare_webhooks, prepare_webhook, prepare_webhook_set, prepare_webho
     prepare_webhook_retry;
 render_fn render_webhooks, render_webhook;
 
+/* targets.c */
+prepare_fn prepare_targets, prepare_letters, prepare_target_replay, prepare_target_retry,
+    prepare_target_rebuild, prepare_target_reconcile;
+render_fn render_targets, render_target, render_letters;
+
 /* files.c */
 run_fn run_openapi, run_docs, run_console, run_asset;
 

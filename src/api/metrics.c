@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/consumer.h"
+#include "api/targets.h"
 #include "api/internal.h"
 #include "api/replica.h"
 
@@ -267,4 +268,5 @@ void metrics_print(struct api *api, const struct tidings_answer *webhooks, struc
     replica_metrics(api->config.tidings, to);
     webhook_metrics(webhooks, to);
     consumer_metrics(webhooks, to);
+    target_metrics(webhooks, to);
 }

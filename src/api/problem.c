@@ -38,7 +38,7 @@ static const struct {
     [TIDINGS_UNREACHABLE] = {503, "A part of the storage cannot be reached. Try again later."},
     [TIDINGS_CLOCK] = {503, "The server's clock is wrong. Nothing can be written at the moment."},
     [TIDINGS_TIMEOUT] = {503, "It took too long. Try again later."},
-    [TIDINGS_UNSUPPORTED] = {501, "This server's engine does not do that."},
+    [TIDINGS_UNSUPPORTED] = {501, "It cannot do that."},
     [TIDINGS_STANDBY] = {503, "This server follows another one. Changes are made there."},
 };
 

@@ -132,6 +132,13 @@ const struct route routes[] = {
     {DELETE, "/v1/admin/webhooks/{name}",       "deleteWebhook", ADMIN, SCOPE_ADMIN, 204, prepare_webhook_delete, NULL,            NULL, ""},
     {POST,   "/v1/admin/webhooks/{name}/retry", "retryWebhook",  ADMIN, SCOPE_ADMIN, 200, prepare_webhook_retry,  render_webhook,  NULL, ""},
 
+    {GET,    "/v1/admin/targets",                  "listTargets",      ADMIN, SCOPE_ADMIN, 200, prepare_targets,          render_targets, NULL, ""},
+    {GET,    "/v1/admin/targets/{name}/dead",      "listDeadLetters",  ADMIN, SCOPE_ADMIN, 200, prepare_letters,          render_letters, NULL, "after limit"},
+    {POST,   "/v1/admin/targets/{name}/retry",     "retryTarget",      ADMIN, SCOPE_ADMIN, 200, prepare_target_retry,     render_target,  NULL, ""},
+    {POST,   "/v1/admin/targets/{name}/replay",    "replayTarget",     ADMIN, SCOPE_ADMIN, 200, prepare_target_replay,    render_target,  NULL, ""},
+    {POST,   "/v1/admin/targets/{name}/rebuild",   "rebuildTarget",    ADMIN, SCOPE_ADMIN, 200, prepare_target_rebuild,   render_target,  NULL, ""},
+    {POST,   "/v1/admin/targets/{name}/reconcile", "reconcileTarget",  ADMIN, SCOPE_ADMIN, 200, prepare_target_reconcile, render_target,  NULL, ""},
+
     {GET,    "/",                           "getConsole",     PUBLIC, NONE, 200, NULL,                 NULL,               run_console, ANY},
     {GET,    "/assets/{name}",              "getAsset",       PUBLIC, NONE, 200, NULL,                 NULL,               run_asset, ANY},
     {GET,    "/v1/openapi.json",            "getOpenapi",     PUBLIC, NONE, 200, NULL,                 NULL,               run_openapi, ""},

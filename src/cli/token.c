@@ -6,6 +6,7 @@
 
 #include "auth/jwt.h"
 #include "cli/cli.h"
+#include "cli/cluster_command.h"
 #include "cli/config.h"
 #include "tidings.h"
 
@@ -77,9 +78,10 @@ static bool take_keys(const struct token_args *args, const struct config *server
     return ok && keys_count(keys);
 }
 
-static int print_token(const struct token_args *args, const struct config *server)
+/* False, after what is wrong has been said. */
+static bool make_token(const struct token_args *args, const struct config *server,
+                       char token[JWT_MAX])
 {
-    char token[JWT_MAX];
     struct keys_note note = {.error = "out of memory"};
     struct keys *keys = keys_new();
     bool ok = keys && take_keys(args, server, keys, &note);
@@ -99,10 +101,16 @@ static int print_token(const struct token_args *args, const struct config *serve
     keys_unref(keys);
     if (*note.warning)
         fprintf(stderr, "tidings: %s\n", note.warning);
-    if (!ok) {
+    if (!ok)
         fprintf(stderr, "tidings: %s\n", note.error);
+    return ok;
+}
+
+static int print_token(const struct token_args *args, const struct config *server)
+{
+    char token[JWT_MAX];
+    if (!make_token(args, server, token))
         return EXIT_BROKEN;
-    }
     puts(token);
     return EXIT_FINE;
 }
@@ -117,6 +125,15 @@ static int read_server(const struct token_args *args, struct config *server)
     int code = config_read(server, file ? 3 : 1, argv);
     free(file);
     return code;
+}
+
+bool token_for_admin(const char *config, char token[JWT_MAX])
+{
+    const struct token_args args = {.user = 1, .role = "admin", .ttl_s = 60, .config = config};
+    struct config server;
+    bool ok = read_server(&args, &server) == OPTIONS_READ && make_token(&args, &server, token);
+    config_release(&server);
+    return ok;
 }
 
 static int run(int argc, char **argv)

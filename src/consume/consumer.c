@@ -45,8 +45,11 @@ struct consumer {
     bool has_missed;        /* that was read once */
     int64_t reported_ms;
 
-    uint64_t wish;    /* as the row has it: the target is to be made anew; 0: no */
-    uint64_t filling; /* the wish that is being fulfilled; 0: none */
+    uint64_t wish;                   /* as the row has it: the target is to be made anew; 0: no */
+    uint64_t filling;                /* the wish that is being fulfilled; 0: none */
+    uint64_t reconcile, reconciling; /* the same of comparing */
+    struct consumer_fill comparison;
+    bool has_letters_again; /* some dead letters are to be told again */
     struct consumer_fill fill;
     int64_t fill_told_ms;
     int64_t looked_ms;
@@ -99,7 +102,8 @@ static struct tidings_op row_op(const struct consumer *consumer, enum tidings_op
         .u.webhook_report = {.name = name_of(consumer),
                              .generation = consumer->generation,
                              .position = position,
-                             .fills = consumer->target->fill != NULL},
+                             .fills = consumer->target->fill != NULL,
+                             .reconciles = consumer->target->reconcile != NULL},
     };
 }
 
@@ -110,6 +114,8 @@ static void take_row(struct consumer *consumer, const struct tidings_webhook *ro
     consumer->generation = row->generation;
     consumer->stored = row->position;
     consumer->wish = row->rebuild;
+    consumer->reconcile = row->reconcile;
+    consumer->has_letters_again = row->letters_again != 0;
     if (!goes_on)
         consumer->told = consumer->refused = 0;
     consumer->has_looked &= same_term;
@@ -148,12 +154,25 @@ static bool read_row(struct consumer *consumer, uint64_t term)
     return set_row(consumer, term, TIDINGS_ID_MAX, false);
 }
 
+/* What a report says besides where the consumer is. */
+struct report_extra {
+    uint64_t rebuilt, reconciled; /* wishes that are fulfilled */
+    uint64_t dead_event, settled; /* dead letters */
+    const char *reason;
+};
+
 /* What has become of it is written down. False if it could not be, or counts no more: then the row is read again. */
-static bool report_filled(struct consumer *consumer, uint64_t rebuilt)
+static bool report_extra(struct consumer *consumer, const struct report_extra *extra)
 {
     struct tidings_op op = row_op(consumer, TIDINGS_OP_WEBHOOK_REPORT, consumer->position);
     struct tidings_answer answer;
-    op.u.webhook_report.rebuilt = rebuilt;
+    op.u.webhook_report.rebuilt = extra->rebuilt;
+    op.u.webhook_report.reconciled = extra->reconciled;
+    op.u.webhook_report.dead_event = extra->dead_event;
+    op.u.webhook_report.settled = extra->settled;
+    if (extra->reason)
+        op.u.webhook_report.dead_reason =
+            (struct tidings_text){extra->reason, strnlen(extra->reason, CONSUMER_TROUBLE_MAX)};
     op.u.webhook_report.delivered = consumer->told;
     op.u.webhook_report.failed = consumer->refused;
     op.u.webhook_report.failing_since = consumer->failing_since;
@@ -176,7 +195,7 @@ static bool report_filled(struct consumer *consumer, uint64_t rebuilt)
 
 static bool report(struct consumer *consumer)
 {
-    return report_filled(consumer, 0);
+    return report_extra(consumer, &(struct report_extra){0});
 }
 
 /* ---- What targets say ----------------------------------------------------------------------- */
@@ -198,7 +217,7 @@ void consume_note(struct consumer *consumer, const char *trouble)
         report(consumer);
 }
 
-void consume_refused(struct consumer *consumer, uint64_t event_id, const char *reason)
+bool consume_refused(struct consumer *consumer, uint64_t event_id, const char *reason)
 {
     struct log_line line;
     log_begin(&line, LOG_ERROR, "nobody takes an event: it is passed over");
@@ -206,6 +225,8 @@ void consume_refused(struct consumer *consumer, uint64_t event_id, const char *r
     log_u64(&line, "event_id", event_id);
     log_text(&line, "error", reason);
     log_end(&line);
+    return consumer->term &&
+           report_extra(consumer, &(struct report_extra){.dead_event = event_id, .reason = reason});
 }
 
 static bool is_stopping(struct consumer *consumer)
@@ -349,7 +370,7 @@ static bool fill_begin(struct consumer *consumer)
 /* What was wished, or missed, meanwhile stays wished. */
 static bool fill_end(struct consumer *consumer)
 {
-    if (!report_filled(consumer, consumer->filling))
+    if (!report_extra(consumer, &(struct report_extra){.rebuilt = consumer->filling}))
         return false;
     log_fill(consumer, "the consumer's target is made");
     consumer->filling = 0;
@@ -378,6 +399,104 @@ static bool fill_step(struct consumer *consumer)
     return consumer->term != 0;
 }
 
+/* ---- Comparing ------------------------------------------------------------------------------ */
+
+static void log_comparison(const struct consumer *consumer, const char *message)
+{
+    struct log_line line;
+    log_begin(&line, LOG_INFO, message);
+    log_text(&line, "consumer", consumer->target->name + 1);
+    log_u64(&line, "looked_at", consumer->comparison.done);
+    log_end(&line);
+}
+
+/* Whether all is well so far: nothing is to be compared, or a step was done. */
+static bool reconcile_step(struct consumer *consumer)
+{
+    if (!consumer->reconcile || !consumer->target->reconcile)
+        return true;
+    if (consumer->reconciling != consumer->reconcile) {
+        consumer->reconciling = consumer->reconcile;
+        consumer->comparison = (struct consumer_fill){0};
+        log_comparison(consumer, "what stands at the consumer's target is compared");
+    }
+    switch (consumer->target->reconcile(consumer->ctx, consumer, &consumer->comparison)) {
+    case CONSUMER_FILL_FAILED:
+        return false;
+    case CONSUMER_FILL_MORE:
+        return consumer->term != 0;
+    case CONSUMER_FILL_DONE:
+        break;
+    }
+    if (!report_extra(consumer, &(struct report_extra){.reconciled = consumer->reconciling}))
+        return false;
+    log_comparison(consumer, "what stands at the consumer's target was compared");
+    return read_row(consumer, consumer->term);
+}
+
+/* ---- Dead letters --------------------------------------------------------------------------- */
+
+/* The event, if it is kept. False: it cannot be read now. */
+static bool read_event(struct consumer *consumer, uint64_t event_id, struct tidings_event *event,
+                       bool *found)
+{
+    struct tidings_op op = {.kind = TIDINGS_OP_EVENTS,
+                            .role = TIDINGS_ROLE_SERVICE,
+                            .user_id = ACTING_USER,
+                            .u.page = {.limit = 1, .after.a = event_id - 1}};
+    struct tidings_answer answer;
+    tidings_answer_init(&answer);
+    enum tidings_err err = tidings_run(consumer->tidings, &op, &answer);
+    *found = !err && answer.u.events.n && answer.u.events.rows[0].event_id == event_id;
+    if (*found)
+        *event = answer.u.events.rows[0];
+    tidings_answer_release(&answer);
+    return !err;
+}
+
+/* It is told, or refused once more. False: the target does not get on, and the letter waits. */
+static bool tell_letter(struct consumer *consumer, uint64_t event_id)
+{
+    struct tidings_event event;
+    struct consumer_page page = {.events = &event, .n = 1};
+    bool found;
+    if (!read_event(consumer, event_id, &event, &found))
+        return false;
+    if (!found)
+        return report_extra(consumer,
+                            &(struct report_extra){.dead_event = event_id,
+                                                   .reason = "the event is not kept any more"});
+    if (!consumer->target->tell(consumer->ctx, consumer, &page) || !page.done)
+        return false;
+    consume_note(consumer, "");
+    if (page.refused)
+        return consumer->term != 0;
+    consumer->told++;
+    return consumer->term && report_extra(consumer, &(struct report_extra){.settled = event_id});
+}
+
+/* All that are to be told again, in the order of their events. False: the target does not get on. */
+static bool tell_letters(struct consumer *consumer)
+{
+    struct tidings_op op = {
+        .kind = TIDINGS_OP_LETTERS,
+        .role = TIDINGS_ROLE_SERVICE,
+        .user_id = ACTING_USER,
+        .u.letters = {.name = name_of(consumer), .again = true, .limit = consumer->limit}};
+    struct tidings_answer answer;
+    if (!consumer->has_letters_again)
+        return true;
+    tidings_answer_init(&answer);
+    bool fine = !tidings_run(consumer->tidings, &op, &answer);
+    size_t n = fine ? answer.u.letters.n : 0;
+    for (size_t i = 0; fine && i < n; i++)
+        fine = tell_letter(consumer, answer.u.letters.rows[i].event_id);
+    tidings_answer_release(&answer);
+    if (fine && !n)
+        consumer->has_letters_again = false;
+    return fine;
+}
+
 /* Whether the target has what it was told, or that is not to be asked now. */
 static bool look_after(struct consumer *consumer)
 {
@@ -396,7 +515,7 @@ static bool look_after(struct consumer *consumer)
 static void rest(struct consumer *consumer)
 {
     consumer->term = 0;
-    consumer->filling = 0;
+    consumer->filling = consumer->reconciling = 0;
     consumer->has_looked = false;
     consumer->failing_since = 0;
     *consumer->trouble = '\0';
@@ -415,7 +534,8 @@ static int consumer_step(struct consumer *consumer, bool *eager)
     bool changed = atomic_exchange(&consumer->changed, false);
     if ((changed || !consumer->term) && !read_row(consumer, term))
         return back_off(consumer);
-    if (!look_after(consumer) || !fill_step(consumer) || !read_page(consumer))
+    if (!look_after(consumer) || !fill_step(consumer) || !tell_letters(consumer) ||
+        !reconcile_step(consumer) || !read_page(consumer))
         return back_off(consumer);
     if (consumer->n && !tell_page(consumer))
         return consumer->failing_since ? back_off(consumer) : 0;
@@ -424,7 +544,8 @@ static int consumer_step(struct consumer *consumer, bool *eager)
     consumer->backoff_ms = 0;
     if (!until_report(consumer))
         report(consumer);
-    if (consumer->n == CONSUMER_PAGE || !consumer->term || consumer->filling)
+    if (consumer->n == CONSUMER_PAGE || !consumer->term || consumer->filling ||
+        consumer->reconcile || consumer->has_letters_again)
         return 0;
     *eager = true;
     int left_ms = until_report(consumer);

@@ -51,6 +51,12 @@ struct consumer_target {
      * they say may be in what was filled already. After a crash, or on another server, it begins from the start.
      */
     enum consumer_filled (*fill)(void *ctx, struct consumer *consumer, struct consumer_fill *fill);
+    /*
+     * Compares what stands at the target with what the engine answers, and mends it, a step at a time, as `fill`; `done` and `total`
+     * of struct consumer_fill are users or rows looked at. NULL: it cannot. Called when somebody wishes it (TARGET_WISH).
+     */
+    enum consumer_filled (*reconcile)(void *ctx, struct consumer *consumer,
+                                      struct consumer_fill *fill);
     /* Looks whether the target still has what it was told, once a second at most and before anything else of a term; NULL: it does not. It may
      * call consume_rebuild or consume_go_back. False: it failed, and consume_note() was told why. */
     bool (*look)(void *ctx, struct consumer *consumer, bool first);
@@ -83,7 +89,8 @@ bool consume_is_filling(const struct consumer *consumer);
 bool consume_rebuild(struct consumer *consumer, const char *why);
 bool consume_go_back(struct consumer *consumer, uint64_t position, const char *why);
 
-/* For the target: an event was refused. */
-void consume_refused(struct consumer *consumer, uint64_t event_id, const char *reason);
+/* For the target: nobody will ever take an event. It becomes a dead letter, at once and before the target goes past it. False: that could not
+ * be written down: the target must stop before the event. */
+bool consume_refused(struct consumer *consumer, uint64_t event_id, const char *reason);
 
 #endif

@@ -129,9 +129,10 @@ static bool kafka_target_tell_singly(struct kafka_target *target, struct consume
             return false;
         if (target->fates[page->done] != KAFKA_NEVER)
             continue;
+        if (!consume_refused(consumer, page->events[page->done].event_id,
+                             "the brokers take no message of its size or form"))
+            return false;
         page->refused++;
-        consume_refused(consumer, page->events[page->done].event_id,
-                        "the brokers take no message of its size or form");
     }
     return true;
 }

@@ -364,6 +364,7 @@ static bool is_consumer_name(struct tidings_text name)
 static const char *check_webhook_report(const struct tidings_op *op)
 {
     struct tidings_text name = op->u.webhook_report.name, error = op->u.webhook_report.last_error;
+    struct tidings_text reason = op->u.webhook_report.dead_reason;
     bool sets = op->kind == TIDINGS_OP_CONSUMER_SET;
     if (!is_consumer_name(name) && (sets || !is_webhook_name(name)))
         return "name";
@@ -377,7 +378,39 @@ static const char *check_webhook_report(const struct tidings_op *op)
         return "waiting_since";
     if (error.p && !is_text(error, 0, WEBHOOK_ERROR_MAX, WEBHOOK_ERROR_MAX))
         return "last_error";
+    if (op->u.webhook_report.dead_event > TIDINGS_ID_MAX)
+        return "dead_event";
+    if (reason.p && !is_text(reason, 0, WEBHOOK_ERROR_MAX, WEBHOOK_ERROR_MAX))
+        return "dead_reason";
+    if (op->u.webhook_report.settled > TIDINGS_ID_MAX)
+        return "settled";
     return NULL;
+}
+
+static bool is_target_name(struct tidings_text name)
+{
+    return is_webhook_name(name) || is_consumer_name(name);
+}
+
+static const char *check_wish(const struct tidings_op *op)
+{
+    if (!is_target_name(op->u.wish.name))
+        return "name";
+    if (op->u.wish.wish < TIDINGS_WISH_REPLAY || op->u.wish.wish > TIDINGS_WISH_RECONCILE)
+        return "wish";
+    if (op->u.wish.after > TIDINGS_ID_MAX)
+        return "after";
+    return op->u.wish.since_ms < 0 ? "since_ms" : NULL;
+}
+
+static const char *check_letters(const struct tidings_op *op,
+                                 const struct tidings_settings *settings)
+{
+    if (!is_target_name(op->u.letters.name))
+        return "name";
+    if (op->u.letters.after > TIDINGS_ID_MAX)
+        return "after";
+    return op->u.letters.limit > settings->page_max ? "limit" : NULL;
 }
 
 static const char *check_args(const struct tidings_op *op, const struct tidings_settings *settings)
@@ -472,6 +505,10 @@ static const char *check_args(const struct tidings_op *op, const struct tidings_
     case TIDINGS_OP_WEBHOOK_REPORT:
     case TIDINGS_OP_CONSUMER_SET:
         return check_webhook_report(op);
+    case TIDINGS_OP_TARGET_WISH:
+        return check_wish(op);
+    case TIDINGS_OP_LETTERS:
+        return check_letters(op, settings);
     case TIDINGS_OP_TICKET_SPEND:
         return op->u.ticket.until_ms > 0 ? NULL : "until_ms";
     case TIDINGS_OP_NOTIFICATIONS_MARK:

@@ -84,6 +84,11 @@ struct unread_sum {
     size_t n_rest;
 };
 
+struct letter_row {
+    uint64_t event;
+    struct letter_record record;
+};
+
 struct webhook_row {
     struct bytes name;
     struct webhook_record record;
@@ -196,10 +201,18 @@ struct rows {
     bool (*get_webhook)(struct view *view, struct tidings_text name, struct webhook_record *record);
     void (*put_webhook)(struct view *view, struct tidings_text name,
                         const struct webhook_record *record);
-    /* A damaged one, too. Whether there was one. */
-    bool (*remove_webhook)(struct view *view, struct tidings_text name);
+    /* A damaged one, too. Whether there was one; *created is the stamp of its making, 0 if it is damaged. */
+    bool (*remove_webhook)(struct view *view, struct tidings_text name, uint64_t *created);
     /* All of them, by name, in the scratch arena; how many. */
     size_t (*get_webhooks)(struct view *view, struct webhook_row **rows);
+
+    /* Dead letters by the stamp of their target's row and by event, 0: what they have in common. The bytes are the scratch
+     * memory's. A put of nothing removes the row. */
+    bool (*get_letter)(struct view *view, uint64_t target, uint64_t event, struct bytes *letter);
+    void (*put_letter)(struct view *view, uint64_t target, uint64_t event, struct bytes letter);
+    /* Those behind an event, so many at most; how many. */
+    size_t (*get_letters)(struct view *view, uint64_t target, uint64_t after, size_t most,
+                          struct letter_row *rows);
 
     bool (*get_once)(struct view *view, uint64_t user, const uint8_t key[ONCE_BYTES],
                      struct once_record *once);
@@ -230,6 +243,8 @@ struct rows {
     void (*tell_event)(struct view *view, const struct tidings_event *event);
     /* A position that no event of an operation behind this one comes before. */
     uint64_t (*newest_position)(struct view *view);
+    /* The newest event; 0: there is none. */
+    uint64_t (*newest_event)(struct view *view);
     /* Whether an event has, or may have had, that position. */
     bool (*has_position)(struct view *view, uint64_t position);
 

@@ -78,6 +78,7 @@ struct endpoint *endpoint_new(struct push_shared *shared, const struct tidings_w
     endpoint->look = true;
     endpoint->position = endpoint->scanned = webhook->position;
     endpoint->reported_at = now;
+    endpoint->has_letters = webhook->letters_again != 0;
     endpoint->attempts = webhook->attempts;
     /* A clock that was set while nothing ran must not make it wait for days. */
     endpoint->retry_at = least(by_clock(webhook->retry_at, -ahead), latest);
@@ -167,8 +168,57 @@ static bool look_at_page(struct endpoint *endpoint)
 static bool look_for_event(struct endpoint *endpoint)
 {
     bool ok = true;
+    if (endpoint->has_letters)
+        return true;
     for (int i = 0; i < PAGES_A_STEP && ok && endpoint->look && !endpoint->has_event; i++)
         ok = look_at_page(endpoint);
+    return ok;
+}
+
+/* ---- Dead letters that are to be told again ---------------------------------------------------- */
+
+/* The next one's event id; 0: there are no more. False: they cannot be read. */
+static bool next_letter(struct endpoint *endpoint, uint64_t *event_id)
+{
+    struct tidings_answer answer;
+    struct tidings_op op = {.kind = TIDINGS_OP_LETTERS,
+                            .role = TIDINGS_ROLE_SERVICE,
+                            .user_id = ACTING_USER,
+                            .u.letters = {.name = {endpoint->name, strlen(endpoint->name)},
+                                          .again = true,
+                                          .after = endpoint->letters_after,
+                                          .limit = 1}};
+    tidings_answer_init(&answer);
+    enum tidings_err err = tidings_run(endpoint->shared->config.tidings, &op, &answer);
+    *event_id = !err && answer.u.letters.n ? answer.u.letters.rows[0].event_id : 0;
+    tidings_answer_release(&answer);
+    return !err || err == TIDINGS_NOT_FOUND;
+}
+
+/* Those whose events are not kept any more stay what they are. */
+static bool look_for_letter(struct endpoint *endpoint)
+{
+    struct tidings_answer answer;
+    uint64_t event_id;
+    if (!next_letter(endpoint, &event_id))
+        return false;
+    if (!event_id) {
+        endpoint->has_letters = false;
+        return true;
+    }
+    struct tidings_op op = {.kind = TIDINGS_OP_EVENTS,
+                            .role = TIDINGS_ROLE_SERVICE,
+                            .user_id = ACTING_USER,
+                            .u.page = {.limit = 1, .after.a = event_id - 1}};
+    tidings_answer_init(&answer);
+    bool ok = !tidings_run(endpoint->shared->config.tidings, &op, &answer);
+    if (ok && answer.u.events.n && answer.u.events.rows[0].event_id == event_id) {
+        endpoint->event = answer.u.events.rows[0];
+        endpoint->has_event = endpoint->is_letter = true;
+    }
+    tidings_answer_release(&answer);
+    if (ok)
+        endpoint->letters_after = event_id;
     return ok;
 }
 
@@ -212,7 +262,12 @@ static void report(struct endpoint *endpoint, uint64_t delivered, uint64_t faile
                              .failed = failed,
                              .dead = dead},
     };
-    if (endpoint->has_event)
+    if (endpoint->is_letter && delivered)
+        endpoint->op.u.webhook_report.settled = endpoint->event.event_id;
+    if (endpoint->dead_event)
+        endpoint->op.u.webhook_report.dead_event = endpoint->dead_event;
+    endpoint->dead_event = 0;
+    if (endpoint->has_event && !endpoint->is_letter)
         endpoint->op.u.webhook_report.waiting_since = endpoint->event.happened_at;
     if (failed)
         endpoint->op.u.webhook_report.last_error =
@@ -253,11 +308,25 @@ static void pass_event(struct endpoint *endpoint)
     endpoint->retry_at = 0;
 }
 
+/* The letter is told, or dead once more: either way the next one comes. */
+static void end_letter(struct endpoint *endpoint, bool told)
+{
+    if (!told)
+        endpoint->dead_event = endpoint->event.event_id;
+    report(endpoint, told, !told, 0);
+    endpoint->has_event = endpoint->is_letter = false;
+}
+
 static void succeed(struct endpoint *endpoint)
 {
     *endpoint->error = '\0';
     if (endpoint->failing_since)
         log_endpoint(endpoint, LOG_INFO, "the webhook works again");
+    if (endpoint->is_letter) {
+        endpoint->failing_since = 0;
+        end_letter(endpoint, true);
+        return;
+    }
     pass_event(endpoint);
     endpoint->failing_since = 0;
     look_for_event(endpoint); /* the report tells whether more is waiting */
@@ -274,6 +343,11 @@ static int64_t event_age_ms(const struct endpoint *endpoint)
 static void fail(struct endpoint *endpoint)
 {
     const struct push_config *config = &endpoint->shared->config;
+    if (endpoint->is_letter) {
+        log_endpoint(endpoint, LOG_WARN, "the webhook refuses a dead letter again");
+        end_letter(endpoint, false);
+        return;
+    }
     int64_t now = now_ms(endpoint);
     uint64_t random = 0;
     if (!endpoint->failing_since)
@@ -285,6 +359,7 @@ static void fail(struct endpoint *endpoint)
                                     config->give_up_ms, config->kept_ms);
     if (dead) {
         log_endpoint(endpoint, LOG_ERROR, "the webhook's event is given up");
+        endpoint->dead_event = endpoint->event.event_id;
         pass_event(endpoint);
         attempts = 1;
         look_for_event(endpoint);
@@ -345,7 +420,10 @@ static int64_t step_idle(struct endpoint *endpoint, int64_t most)
     int64_t now = now_ms(endpoint);
     if (!endpoint->has_event && endpoint->look && now < endpoint->hold_until)
         return most;
-    if (!endpoint->has_event && !look_for_event(endpoint)) {
+    bool fine = endpoint->has_event || !endpoint->has_letters || look_for_letter(endpoint);
+    if (fine && !endpoint->has_event && endpoint->has_letters)
+        return 0; /* that one is not kept: the next */
+    if (!fine || (!endpoint->has_event && !look_for_event(endpoint))) {
         log_endpoint(endpoint, LOG_ERROR, "the events cannot be read");
         endpoint->hold_until = now + UNREADABLE_MS;
         return most;

@@ -57,6 +57,10 @@ struct endpoint {
     int64_t reported_at;
     int64_t hold_until; /* after the engine failed: until then it is not asked again */
 
+    bool has_letters;       /* dead letters are to be told again, before anything else */
+    uint64_t letters_after; /* behind the letter of that event */
+    uint64_t dead_event;    /* given up, and not yet reported; 0: none */
+    bool is_letter;         /* `event` is one's: it is tried once */
     bool has_event;
     struct tidings_event event; /* the next one to tell */
     uint32_t attempts;

@@ -105,6 +105,9 @@ def test_values_are_offered_where_they_are_known(script, tmp_path):
     assert offered(script, "serve", "--durability", "=") == ["commit", "second"]
     assert offered(script, "backup", "a", cwd=tmp_path) == ["a dir"]
     assert offered(script, "restore", "", cwd=tmp_path) == ["a dir"]
+    assert offered(script, "cluster", "") == ["init", "status", "begin", "targets", "dead", "retry", "replay", "rebuild", "reconcile"]
+    assert not offered(script, "cluster", "replay", "")
+    assert offered(script, "cluster", "status", "--j") == ["--json"]
     assert offered(script, "serve", "--freshness", "") == ["exact", "bounded"]
 
 

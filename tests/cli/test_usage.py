@@ -123,6 +123,17 @@ def test_an_unknown_option(command, typed, meant):
     (["serve", "--data", "x", "--heads-mb", "5"], "--heads-mb is not known"),
     (["serve", "--data", "x", "--image-mysql-mb", "-1"], "image_mysql_mb must be a number from 0"),
     (["promote"], "ADDRESS is missing"),
+    (["cluster"], "ACTION is missing"),
+    (["cluster", "destroy", "--mysql", "mysql://u@h/d"], "destroy is not one of: init|status|begin|targets|dead|retry|replay|rebuild|reconcile"),
+    (["cluster", "status", "more"], "more is not a flag"),
+    (["cluster", "begin", "--mysql", "mysql://u@h/d"], "--from is missing"),
+    (["cluster", "dead", "--mysql", "mysql://u@h/d"], "TARGET is missing"),
+    (["cluster", "replay", "kafka", "--mysql", "mysql://u@h/d"], "--after is missing"),
+    (["cluster", "replay", "kafka", "--after", "yesterday", "--mysql", "mysql://u@h/d"], "after must be the id of an event"),
+    (["cluster", "targets", "--mysql", "mysql://u@h/d", "--server", "http://h"], "exclude each other"),
+    (["cluster", "status"], "--mysql is missing"),
+    (["cluster", "init"], "--mysql is missing"),
+    (["cluster", "init", "--mysql", "mysql://h/d"], "mysql: it must name the user"),
 ])
 def test_wrong_usage_exits_2_and_says_what_is_wrong(tmp_path, monkeypatch, arguments, says):
     monkeypatch.chdir(tmp_path)
@@ -152,6 +163,7 @@ def test_a_name_is_the_same_with_dashes_and_underscores():
 
 
 URL = "mysql://tidings@127.0.0.1:1/tidings"
+COMMANDS = [["cluster", "init"], ["cluster", "status"], ["cluster", "targets"]]
 
 
 @pytest.fixture

@@ -99,6 +99,13 @@ def test_an_event_that_no_broker_takes_is_passed_over_and_told_of(make_lone):
     types = {event["event_id"]: event["type"] for event in server.admin().get("/events?limit=100")["items"]}
     assert types[line["event_id"]] == "CommentCreated"
     topic.check(server, but=[line["event_id"]])
+    letter, = server.admin().get("/admin/targets/kafka/dead")["items"]
+    assert letter["event_id"] == line["event_id"] and "no message of its size" in letter["reason"]
+    # What the brokers take by now is no dead letter any more, and comes behind what was told since.
+    topic.limit_messages(server, 1_000_000)
+    server.admin().post("/admin/targets/kafka/retry")
+    wait_until(lambda: server.admin().get("/admin/targets/kafka/dead")["kept"] == 0, "it is told")
+    assert line["event_id"] in [event["event_id"] for _, event in topic.read(server)]
 
 
 @pytest.mark.parametrize("failing, mended", [("kill", "start"), ("pause", "resume")])

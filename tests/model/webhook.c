@@ -466,6 +466,8 @@ const struct op_row row_webhook_report = {
 /* Never made up: the model has no consumers. Their rows are tested in tests/contract. */
 const struct op_row row_consumer_set = {.compare = same_one_webhook};
 
+const struct op_row row_target_wish = {.compare = same_one_webhook};
+const struct op_row row_letters = {0};
 const struct op_row row_webhooks = {
     .weights = {[MOOD_MIXED] = 1, [MOOD_PUSH] = 10},
     .arguments = webhooks_arguments,

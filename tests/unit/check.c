@@ -177,6 +177,13 @@ struct tidings_op good(enum tidings_op_kind kind)
     case TIDINGS_OP_CONSUMER_SET:
         op.u.webhook_report.name = text_of(".kafka");
         break;
+    case TIDINGS_OP_TARGET_WISH:
+        op.u.wish.name = text_of("push");
+        op.u.wish.wish = TIDINGS_WISH_RETRY;
+        break;
+    case TIDINGS_OP_LETTERS:
+        op.u.letters.name = text_of(".kafka");
+        break;
     case TIDINGS_OP_TICKET_SPEND:
         op.u.ticket.until_ms = 1;
         break;

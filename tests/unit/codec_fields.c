@@ -230,6 +230,20 @@ static void walk_args_webhook_report(const struct walk *walk, struct tidings_op 
     FLAG(u.webhook_report.fills);
     FLAG(u.webhook_report.rebuild);
     NUMBER(u.webhook_report.rebuilt);
+    FLAG(u.webhook_report.reconciles);
+    NUMBER(u.webhook_report.reconciled);
+    NUMBER(u.webhook_report.dead_event);
+    TEXT(u.webhook_report.dead_reason);
+    NUMBER(u.webhook_report.settled);
+}
+
+static void walk_args_wish(const struct walk *walk, struct tidings_op *a,
+                           const struct tidings_op *b)
+{
+    TEXT(u.wish.name);
+    SMALL(u.wish.wish);
+    NUMBER(u.wish.after);
+    NUMBER(u.wish.since_ms);
 }
 
 static void walk_args_ticket(const struct walk *walk, struct tidings_op *a,
@@ -429,6 +443,11 @@ static void walk_answer_webhook(const struct walk *walk, struct tidings_answer *
     NUMBER(u.webhook.created_at);
     FLAG(u.webhook.fills);
     NUMBER(u.webhook.rebuild);
+    FLAG(u.webhook.reconciles);
+    NUMBER(u.webhook.reconcile);
+    NUMBER(u.webhook.letters);
+    NUMBER(u.webhook.letters_again);
+    NUMBER(u.webhook.letters_lost);
 }
 
 static void walk_answer_head(const struct walk *walk, struct tidings_answer *a,

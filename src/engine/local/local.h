@@ -265,6 +265,9 @@ uint64_t era_load(struct kv_txn *txn);
 /* In the writer's turn: becomes the writer, by its own rules and limits. A later era than the log's begins with a record. */
 enum tidings_err promote_in_turn(struct local *local, uint64_t era);
 
+/* A record that says that this era begins, and nothing else. */
+enum tidings_err promote_to_era(struct local *local, uint64_t era);
+
 /* ---- apply.c -------------------------------------------------------------------------------- */
 
 /* Applies records that were decided elsewhere, passing over those that are here. CORRUPT: they do not follow what is here, or

@@ -443,6 +443,10 @@ static void serve_question(struct peer *peer, uint8_t type, struct buf *message)
     case PEER_PROMOTE:
         serve_promotion(peer);
         break;
+    case PEER_OPERATE:
+        operate_serve(peer->peers->local, peer->wire,
+                      (struct bytes){(const uint8_t *)message->data, message->len});
+        break;
     case PEER_FORWARD:
         forward_serve(peer, message);
         break;

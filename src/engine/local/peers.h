@@ -15,6 +15,8 @@
  *     anybody         LOOK         nothing; answered by END
  *                     TAIL         position; answered by RECORDS behind it, if there are any, and then by END
  *                     PROMOTE      nothing: the server that gets it takes over. Answered by PROMOTED, era and position
+ *                     OPERATE      an operation of an operator's (ops/codec.h), by what `tidings cluster` asks; answered by OPERATED,
+ *                                  the answer
  *     whoever is asked REFUSED     whether to try again, why
  */
 #ifndef LOCAL_PEERS_H
@@ -44,6 +46,8 @@ enum peer_message {
     PEER_CHANGES,
     PEER_REFUSALS,
     PEER_TAIL,
+    PEER_OPERATE,
+    PEER_OPERATED,
 };
 
 enum {

@@ -42,6 +42,16 @@ static enum tidings_err begin_era(struct local *local, uint64_t era)
     return redo_sync(local->store->redo, true);
 }
 
+enum tidings_err promote_to_era(struct local *local, uint64_t era)
+{
+    pthread_mutex_lock(&local->writer.turn);
+    enum tidings_err err = begin_era(local, era);
+    pthread_mutex_unlock(&local->writer.turn);
+    if (!err)
+        local_end_note(local);
+    return err;
+}
+
 enum tidings_err promote_in_turn(struct local *local, uint64_t era)
 {
     enum tidings_err err = load_committed(local);

@@ -186,9 +186,8 @@ static enum tidings_err replica_refuse(struct replica *replica, enum log_outcome
 
 enum { PURPOSE_BYTES = 16 };
 
-/* A key for one purpose, out of the secret that the servers share. */
-static bool replica_key_derive(const char *purpose, const uint8_t secret[LOG_SECRET_BYTES],
-                               uint8_t key[TIDINGS_SECRET_BYTES])
+bool replica_key_derive(const char *purpose, const uint8_t secret[LOG_SECRET_BYTES],
+                        uint8_t key[TIDINGS_SECRET_BYTES])
 {
     uint8_t bytes[PURPOSE_BYTES + LOG_SECRET_BYTES] = {0};
     size_t n = strlen(purpose) + 1;
@@ -324,6 +323,8 @@ enum tidings_err replica_begin(struct local *local, const char **message)
         return err;
     enum log_outcome outcome = log_mysql_begin(replica->asking, &beginning);
     explicit_bzero(beginning.seal, sizeof beginning.seal);
+    if (outcome == LOG_FORMER)
+        return replica_join_former(replica, message);
     if (outcome == LOG_REFUSED && !beginning.position)
         return replica_begin_late(replica, message);
     if (outcome != LOG_DONE)

@@ -58,6 +58,9 @@ enum tidings_err replica_secret(struct local *local, uint8_t secret[TIDINGS_SECR
 /* Answers PEER_TAIL: what this directory has behind a position. */
 void replica_serve_tail(struct local *local, struct wire *wire, struct bytes question);
 
+/* Answers PEER_OPERATE: operate.c. */
+void operate_serve(struct local *local, struct wire *wire, struct bytes question);
+
 /* Whether there was no log when it was opened: then the directory's own history begins it, and nothing of that is dropped. */
 bool replica_begins(const struct local *local);
 

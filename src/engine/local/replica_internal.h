@@ -86,6 +86,10 @@ bool replica_is_broken(struct replica *replica);
 void replica_tell(struct replica *replica, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* A key for one purpose, out of the secret that the servers share. */
+bool replica_key_derive(const char *purpose, const uint8_t secret[LOG_SECRET_BYTES],
+                        uint8_t key[TIDINGS_SECRET_BYTES]);
+
 /* ---- replica_join.c ------------------------------------------------------------------------- */
 
 /* Fills an empty directory, or one that must join anew, with the image of a peer or of MySQL; does nothing to any other. Before the
@@ -95,6 +99,9 @@ enum tidings_err replica_join(struct replica *replica, const struct tidings_opti
 
 /* The directory is open: STANDBY, and it must join anew, if the log is not kept from its position on. */
 enum tidings_err replica_join_check(struct replica *replica, const char **message);
+
+/* The directory is open, and the log began anew with another one: STANDBY, it must join anew. */
+enum tidings_err replica_join_former(struct replica *replica, const char **message);
 
 /*
  * Whatever it says of the log, this directory cannot go on: it follows no more, says why, and joins anew when it is opened again,

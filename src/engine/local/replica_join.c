@@ -481,3 +481,11 @@ enum tidings_err replica_join_check(struct replica *replica, const char **messag
     replica_rejoin(replica, REJOIN_OUTDATED, text);
     return store_fail(TIDINGS_STANDBY, message, text, false);
 }
+
+enum tidings_err replica_join_former(struct replica *replica, const char **message)
+{
+    char text[COMPLAINT_BYTES];
+    snprintf(text, sizeof text, "%.200s", log_mysql_message(replica->asking));
+    replica_rejoin(replica, REJOIN_DIVERGED, text);
+    return store_fail(TIDINGS_STANDBY, message, text, false);
+}

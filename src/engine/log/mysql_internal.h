@@ -37,6 +37,13 @@ enum log_outcome log_change(struct log_mysql *log, uint64_t *rows);
 /* The same for a statement that is about a row if that is as the caller believes: LOG_REFUSED with this message if not. */
 enum log_outcome log_change_one(struct log_mysql *log, const char *refusal);
 
+/* The settings of the server of MySQL. */
+struct log_server;
+enum log_outcome log_server_read(struct log_mysql *log, struct log_server *server);
+
+/* Whether there are tables of this program's with a log: LOG_EMPTY, LOG_REFUSED if not. */
+enum log_outcome log_tables_judge(struct log_mysql *log);
+
 /* A number that follows text. */
 void log_put(struct buf *text, const char *words, uint64_t number);
 void log_put_bytes(struct buf *text, const char *words, const void *bytes, size_t n);

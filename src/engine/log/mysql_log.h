@@ -38,6 +38,7 @@ enum log_outcome {
     LOG_EMPTY,   /* there is no log, no image */
     LOG_TRIMMED, /* records or pieces that were asked for are removed already */
     LOG_CORRUPT, /* the tables hold what no server writes */
+    LOG_FORMER,  /* the log was the caller's cluster's, and began anew with another directory */
 };
 
 struct log_mysql;
@@ -55,7 +56,7 @@ const char *log_mysql_message(const struct log_mysql *log);
 /* ---- The tables ----------------------------------------------------------------------------- */
 
 /*
- * Whether the server and the tables are fit for a log, of this cluster unless `cluster` is NULL. LOG_EMPTY: the server is, and
+ * Whether the server and the tables are fit for a log, of this cluster unless `cluster` is NULL. LOG_FORMER: it was; LOG_EMPTY: the server is, and
  * nobody has begun a log in the database; LOG_REFUSED: the message says what to do.
  */
 enum log_outcome log_mysql_check(struct log_mysql *log, const uint8_t cluster[LOG_CLUSTER_BYTES]);
@@ -70,8 +71,12 @@ struct log_beginning {
 };
 
 /* Makes the tables. Several servers may do so at once, and again: LOG_DONE as well if the log of this cluster is there, wherever
- * it began. LOG_REFUSED: that of another cluster is, or a part of one. */
+ * it began. LOG_FORMER: it was the log of this cluster; LOG_REFUSED: that of another cluster is, or a part of one. */
 enum log_outcome log_mysql_begin(struct log_mysql *log, const struct log_beginning *beginning);
+
+/* Makes the tables that are missing, with no log in them; *has_log: there is one already. LOG_REFUSED: what is there is of another
+ * version, or a part of a log, or the server is not fit. May be run again, and beside servers. */
+enum log_outcome log_mysql_prepare(struct log_mysql *log, bool *has_log);
 
 /* Writes the address by which this machine reaches MySQL: other servers of the cluster reach it there, most likely. */
 enum { LOG_HOST_BYTES = 64 };
@@ -188,6 +193,14 @@ enum log_outcome log_mysql_kept(struct log_mysql *log, struct log_kept *kept);
 enum log_outcome log_mysql_trim(struct log_mysql *log, uint64_t up_to, int64_t before_ms,
                                 bool *more);
 
+/*
+ * The log begins anew: all records, images and replicas go, and it ends where the beginning says, in one transaction. The secret
+ * stays; another cluster than before is noted as a former one, whose directories are to join anew. LOG_REFUSED, and nothing is changed: the writer's row is not as it was seen, the lease is not over, or the era of the
+ * beginning is not a new one.
+ */
+enum log_outcome log_mysql_restart(struct log_mysql *log, const struct log_writer *seen,
+                                   const struct log_beginning *beginning);
+
 /* ---- Replicas ------------------------------------------------------------------------------- */
 
 struct log_replica {
@@ -237,5 +250,24 @@ enum log_outcome log_mysql_image_newest(struct log_mysql *log, struct log_image 
 /* The bytes stay until the next call. LOG_TRIMMED: the image was removed for a newer one. */
 enum log_outcome log_mysql_image_get(struct log_mysql *log, uint64_t number, uint32_t piece,
                                      struct bytes *bytes);
+
+/* ---- For operators: mysql_survey.c ---------------------------------------------------------- */
+
+enum { LOG_VERSION_BYTES = 64 };
+
+struct log_survey {
+    char version[LOG_VERSION_BYTES]; /* of the server of MySQL */
+    uint64_t server_id, packet;      /* its server_id and max_allowed_packet */
+    bool has_binary_log;
+    const char *refusal; /* static: why the server is not fit for a log; NULL: it is */
+    struct log_kept kept;
+    int64_t first_ms, last_ms; /* times of the oldest and the newest record kept; 0: none is */
+    uint64_t images;           /* that are there, also those that are not done */
+    bool has_image;
+    struct log_image image; /* the newest one that can be had */
+};
+
+/* Looks at everything, in several questions: what others change meanwhile may be seen partly. LOG_EMPTY: there is no log. */
+enum log_outcome log_mysql_survey(struct log_mysql *log, struct log_survey *survey);
 
 #endif

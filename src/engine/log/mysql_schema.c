@@ -99,10 +99,51 @@ static enum log_outcome judge_cluster(struct log_mysql *log,
     enum log_outcome outcome = log_mysql_cluster(log, found);
     if (outcome || !cluster || !memcmp(found, cluster, sizeof found))
         return outcome;
+    struct buf *text = log_mysql_text(log);
+    log_put_bytes(text, "SELECT 1 FROM tidings_setting WHERE name=CONCAT('former ',HEX(", cluster,
+                  LOG_CLUSTER_BYTES);
+    buf_literal(text, "))");
+    outcome = log_ask(log);
+    if (outcome)
+        return outcome;
+    if (sql_row(log->sql))
+        return log_say(log, LOG_FORMER, "the log in MySQL began anew with another directory");
     return log_say(log, LOG_REFUSED,
                    "the database %s has the log of another cluster: name the database of this "
                    "directory's cluster or an empty one, or begin with an empty directory",
                    log->url.database);
+}
+
+enum log_outcome log_server_read(struct log_mysql *log, struct log_server *server)
+{
+    struct log_server found = {0};
+    bool more = true;
+    buf_printf(log_mysql_text(log),
+               "SHOW GLOBAL VARIABLES WHERE Variable_name IN (%s);"
+               "SHOW GLOBAL STATUS WHERE Variable_name IN (%s)",
+               log_server_variables, log_server_variables);
+    enum log_outcome outcome = log_ask(log);
+    if (outcome)
+        return outcome;
+    while (more) {
+        while (sql_row(log->sql))
+            log_server_note(&found, sql_bytes(log->sql, 0), sql_bytes(log->sql, 1));
+        enum sql_outcome next = sql_next(log->sql, &more);
+        if (next)
+            return log_fail(log, next, false);
+    }
+    *server = found;
+    return LOG_DONE;
+}
+
+static enum log_outcome judge_server(struct log_mysql *log)
+{
+    struct log_server server;
+    enum log_outcome outcome = log_server_read(log, &server);
+    if (outcome)
+        return outcome;
+    const char *refusal = log_server_refusal(&server);
+    return refusal ? log_say(log, LOG_REFUSED, "%s", refusal) : LOG_DONE;
 }
 
 /* ---- Making them ---------------------------------------------------------------------------- */
@@ -128,9 +169,34 @@ static enum log_outcome unlock_schema(struct log_mysql *log)
     return log_ask(log);
 }
 
+/* LOG_EMPTY: they are not there, or not all of them, as if making them had been interrupted. */
+static enum log_outcome judge_tables(struct log_mysql *log)
+{
+    static const char innodb[] = "InnoDB";
+    unsigned n = 0;
+    buf_literal(log_mysql_text(log),
+                "SELECT table_name,engine FROM information_schema.tables WHERE "
+                "table_schema=DATABASE() AND table_name IN (" NAMES ")");
+    enum log_outcome outcome = log_ask(log);
+    if (outcome)
+        return outcome;
+    for (; sql_row(log->sql); n++) {
+        struct bytes name = sql_bytes(log->sql, 0), engine = sql_bytes(log->sql, 1);
+        if (!bytes_same(engine, (struct bytes){(const uint8_t *)innodb, sizeof innodb - 1}))
+            return log_say(log, LOG_REFUSED,
+                           "the table %.*s is not kept by InnoDB: ALTER TABLE %.*s ENGINE=InnoDB",
+                           (int)name.n, (const char *)name.p, (int)name.n, (const char *)name.p);
+    }
+    return n == TABLES ? LOG_DONE : LOG_EMPTY;
+}
+
+/* Only those that are missing: a user who may not make tables can use what an operator has made. */
 static enum log_outcome make_tables(struct log_mysql *log)
 {
     uint64_t rows;
+    enum log_outcome outcome = judge_tables(log);
+    if (outcome != LOG_EMPTY)
+        return outcome;
     buf_text(log_mysql_text(log), tables);
     return log_change(log, &rows);
 }
@@ -193,78 +259,62 @@ static enum log_outcome begin_locked(struct log_mysql *log, const struct log_beg
     return outcome ? outcome : fill_tables(log, beginning);
 }
 
+/* After an answer of MySQL's that left the connection open. */
+static enum log_outcome end_schema(struct log_mysql *log, enum log_outcome outcome)
+{
+    if (outcome != LOG_DONE && outcome != LOG_REFUSED && outcome != LOG_FORMER)
+        return outcome;
+    char message[sizeof log->message];
+    memcpy(message, log->message, sizeof message);
+    enum log_outcome unlocked = unlock_schema(log);
+    if (unlocked == LOG_DONE)
+        memcpy(log->message, message, sizeof message);
+    return outcome ? outcome : unlocked;
+}
+
 enum log_outcome log_mysql_begin(struct log_mysql *log, const struct log_beginning *beginning)
 {
     enum log_outcome outcome = lock_schema(log);
+    return outcome ? outcome : end_schema(log, begin_locked(log, beginning));
+}
+
+static enum log_outcome prepare_locked(struct log_mysql *log, bool *has_log)
+{
+    uint64_t version = 0;
+    enum log_outcome outcome = make_tables(log);
+    if (!outcome)
+        outcome = read_version(log, &version);
     if (outcome)
         return outcome;
-    outcome = begin_locked(log, beginning);
-    if (outcome == LOG_DONE || outcome == LOG_REFUSED) {
-        enum log_outcome unlocked = unlock_schema(log);
-        return outcome ? outcome : unlocked;
-    }
-    return outcome;
+    *has_log = version != 0;
+    return version ? judge_version(log, version) : judge_rest(log);
+}
+
+enum log_outcome log_mysql_prepare(struct log_mysql *log, bool *has_log)
+{
+    enum log_outcome outcome = judge_server(log);
+    if (!outcome)
+        outcome = lock_schema(log);
+    return outcome ? outcome : end_schema(log, prepare_locked(log, has_log));
 }
 
 /* ---- Whether they can be used --------------------------------------------------------------- */
 
-static enum log_outcome judge_server(struct log_mysql *log)
+enum log_outcome log_tables_judge(struct log_mysql *log)
 {
-    struct log_server server = {0};
-    bool more = true;
-    buf_printf(log_mysql_text(log),
-               "SHOW GLOBAL VARIABLES WHERE Variable_name IN (%s);"
-               "SHOW GLOBAL STATUS WHERE Variable_name IN (%s)",
-               log_server_variables, log_server_variables);
-    enum log_outcome outcome = log_ask(log);
-    if (outcome)
-        return outcome;
-    while (more) {
-        while (sql_row(log->sql))
-            log_server_note(&server, sql_bytes(log->sql, 0), sql_bytes(log->sql, 1));
-        enum sql_outcome next = sql_next(log->sql, &more);
-        if (next)
-            return log_fail(log, next, false);
-    }
-    const char *refusal = log_server_refusal(&server);
-    return refusal ? log_say(log, LOG_REFUSED, "%s", refusal) : LOG_DONE;
-}
-
-/* LOG_EMPTY: they are not there, or not all of them, as if making them had been interrupted. */
-static enum log_outcome judge_tables(struct log_mysql *log)
-{
-    static const char innodb[] = "InnoDB";
-    unsigned n = 0;
-    buf_literal(log_mysql_text(log),
-                "SELECT table_name,engine FROM information_schema.tables WHERE "
-                "table_schema=DATABASE() AND table_name IN (" NAMES ")");
-    enum log_outcome outcome = log_ask(log);
-    if (outcome)
-        return outcome;
-    for (; sql_row(log->sql); n++) {
-        struct bytes name = sql_bytes(log->sql, 0), engine = sql_bytes(log->sql, 1);
-        if (!bytes_same(engine, (struct bytes){(const uint8_t *)innodb, sizeof innodb - 1}))
-            return log_say(log, LOG_REFUSED,
-                           "the table %.*s is not kept by InnoDB: ALTER TABLE %.*s ENGINE=InnoDB",
-                           (int)name.n, (const char *)name.p, (int)name.n, (const char *)name.p);
-    }
-    return n == TABLES ? LOG_DONE : LOG_EMPTY;
+    uint64_t version = 0;
+    enum log_outcome outcome = judge_tables(log);
+    if (!outcome)
+        outcome = read_version(log, &version);
+    if (outcome == LOG_EMPTY || (!outcome && !version))
+        return log_say(log, LOG_EMPTY, "the database %s has no log", log->url.database);
+    return outcome ? outcome : judge_version(log, version);
 }
 
 enum log_outcome log_mysql_check(struct log_mysql *log, const uint8_t cluster[LOG_CLUSTER_BYTES])
 {
-    uint64_t version = 0;
     enum log_outcome outcome = judge_server(log);
     if (!outcome)
-        outcome = judge_tables(log);
-    if (!outcome)
-        outcome = read_version(log, &version);
-    if (outcome)
-        return outcome == LOG_EMPTY
-                   ? log_say(log, LOG_EMPTY, "the database %s has no log", log->url.database)
-                   : outcome;
-    if (!version)
-        return log_say(log, LOG_EMPTY, "the database %s has no log", log->url.database);
-    outcome = judge_version(log, version);
+        outcome = log_tables_judge(log);
     return outcome ? outcome : judge_cluster(log, cluster);
 }

@@ -21,28 +21,32 @@ enum field_type {
     FIELD_MESSAGES,
     FIELD_MOMENT,
     FIELD_TICKET, /* TIDINGS_TICKET_BYTES */
+    FIELD_ROWS,   /* structs with fields of their own */
 };
 
 struct field {
     enum field_type type;
-    size_t at, count_at; /* the latter of IDS and MESSAGES */
+    size_t at, count_at;      /* the latter of IDS, MESSAGES and ROWS */
+    const struct field *rows; /* ROWS: of each, and its size */
+    size_t row_bytes;
 };
 
 _Static_assert(sizeof(enum tidings_err) == 4, "an enum is stored as a number of 32 bits");
 
 /* ---- Arguments ------------------------------------------------------------------------------ */
 
-#define ARG(type, path)                                    \
-    {                                                      \
-        FIELD_##type, offsetof(struct tidings_op, path), 0 \
+#define ARG(form, path)                                               \
+    {                                                                 \
+        .type = FIELD_##form, .at = offsetof(struct tidings_op, path) \
     }
-#define ARG_LIST(type, path, n_path)                                                         \
-    {                                                                                        \
-        FIELD_##type, offsetof(struct tidings_op, path), offsetof(struct tidings_op, n_path) \
+#define ARG_LIST(form, path, n_path)                                   \
+    {                                                                  \
+        .type = FIELD_##form, .at = offsetof(struct tidings_op, path), \
+        .count_at = offsetof(struct tidings_op, n_path)                \
     }
-#define ENDS            \
-    {                   \
-        FIELD_END, 0, 0 \
+#define ENDS              \
+    {                     \
+        .type = FIELD_END \
     }
 
 static const struct field args_nothing[] = {ENDS};
@@ -75,29 +79,27 @@ static const struct field args_preferences[] = {ARG(BOOL, u.preferences.story_up
 static const struct field args_webhook[] = {
     ARG(TEXT, u.webhook.name),     ARG(TEXT, u.webhook.url),   ARG(TEXT, u.webhook.secret),
     ARG(BOOL, u.webhook.disabled), ARG(U64, u.webhook.events), ENDS};
-static const struct field args_webhook_report[] = {ARG(TEXT, u.webhook_report.name),
-                                                   ARG(U64, u.webhook_report.generation),
-                                                   ARG(U64, u.webhook_report.position),
-                                                   ARG(U32, u.webhook_report.attempts),
-                                                   ARG(I64, u.webhook_report.retry_at),
-                                                   ARG(I64, u.webhook_report.failing_since),
-                                                   ARG(I64, u.webhook_report.waiting_since),
-                                                   ARG(U64, u.webhook_report.delivered),
-                                                   ARG(U64, u.webhook_report.failed),
-                                                   ARG(U64, u.webhook_report.dead),
-                                                   ARG(TEXT, u.webhook_report.last_error),
-                                                   ARG(BOOL, u.webhook_report.fills),
-                                                   ARG(BOOL, u.webhook_report.rebuild),
-                                                   ARG(U64, u.webhook_report.rebuilt),
-                                                   ENDS};
+static const struct field args_webhook_report[] = {
+    ARG(TEXT, u.webhook_report.name),         ARG(U64, u.webhook_report.generation),
+    ARG(U64, u.webhook_report.position),      ARG(U32, u.webhook_report.attempts),
+    ARG(I64, u.webhook_report.retry_at),      ARG(I64, u.webhook_report.failing_since),
+    ARG(I64, u.webhook_report.waiting_since), ARG(U64, u.webhook_report.delivered),
+    ARG(U64, u.webhook_report.failed),        ARG(U64, u.webhook_report.dead),
+    ARG(TEXT, u.webhook_report.last_error),   ARG(BOOL, u.webhook_report.fills),
+    ARG(BOOL, u.webhook_report.rebuild),      ARG(U64, u.webhook_report.rebuilt),
+    ARG(BOOL, u.webhook_report.reconciles),   ARG(U64, u.webhook_report.reconciled),
+    ARG(U64, u.webhook_report.dead_event),    ARG(TEXT, u.webhook_report.dead_reason),
+    ARG(U64, u.webhook_report.settled),       ENDS};
+static const struct field args_wish[] = {ARG(TEXT, u.wish.name), ARG(ENUM, u.wish.wish),
+                                         ARG(U64, u.wish.after), ARG(I64, u.wish.since_ms), ENDS};
 static const struct field args_ticket[] = {ARG(TICKET, u.ticket.name), ARG(I64, u.ticket.until_ms),
                                            ENDS};
 
 /* ---- Answers -------------------------------------------------------------------------------- */
 
-#define ANSWER(type, path)                                     \
-    {                                                          \
-        FIELD_##type, offsetof(struct tidings_answer, path), 0 \
+#define ANSWER(form, path)                                                \
+    {                                                                     \
+        .type = FIELD_##form, .at = offsetof(struct tidings_answer, path) \
     }
 #define ANSWER_COUNTS(path)                                                                     \
     ANSWER(U64, path.like_count), ANSWER(U64, path.fav_count), ANSWER(U64, path.comment_count), \
@@ -147,17 +149,18 @@ static const struct field answers_comment[] = {ANSWER(U64, u.comment.id),
                                                ANSWER(BOOL, u.comment.liked),
                                                ANSWER(BOOL, u.comment.downvoted),
                                                ENDS};
-static const struct field answers_scene[] = {ANSWER(U64, u.scene.id),
-                                             ANSWER(U64, u.scene.story_id),
-                                             ANSWER(U64, u.scene.author_id),
-                                             ANSWER(U32, u.scene.number),
-                                             ANSWER(TEXT, u.scene.title),
-                                             {FIELD_MESSAGES,
-                                              offsetof(struct tidings_answer, u.scene.messages),
-                                              offsetof(struct tidings_answer, u.scene.n_messages)},
-                                             ANSWER(I64, u.scene.created_at),
-                                             ANSWER(I64, u.scene.edited_at),
-                                             ENDS};
+static const struct field answers_scene[] = {
+    ANSWER(U64, u.scene.id),
+    ANSWER(U64, u.scene.story_id),
+    ANSWER(U64, u.scene.author_id),
+    ANSWER(U32, u.scene.number),
+    ANSWER(TEXT, u.scene.title),
+    {.type = FIELD_MESSAGES,
+     .at = offsetof(struct tidings_answer, u.scene.messages),
+     .count_at = offsetof(struct tidings_answer, u.scene.n_messages)},
+    ANSWER(I64, u.scene.created_at),
+    ANSWER(I64, u.scene.edited_at),
+    ENDS};
 static const struct field answers_reading[] = {
     ANSWER(BOOL, u.reading.changed),           ANSWER(U64, u.reading.record.story_id),
     ANSWER(TEXT, u.reading.record.title),      ANSWER(BOOL, u.reading.record.is_deleted),
@@ -168,26 +171,59 @@ static const struct field answers_subscription[] = {ANSWER(BOOL, u.subscription.
 static const struct field answers_preferences[] = {ANSWER(BOOL, u.preferences.story_updates), ENDS};
 static const struct field answers_notifications_mark[] = {
     ANSWER(U64, u.notifications_mark.marked), ANSWER(U64, u.notifications_mark.unread), ENDS};
-static const struct field answers_webhook[] = {ANSWER(TEXT, u.webhook.name),
-                                               ANSWER(TEXT, u.webhook.url),
-                                               ANSWER(TEXT, u.webhook.secret),
-                                               ANSWER(TEXT, u.webhook.old_secret),
-                                               ANSWER(I64, u.webhook.old_secret_ms),
-                                               ANSWER(U64, u.webhook.events),
-                                               ANSWER(ENUM, u.webhook.state),
-                                               ANSWER(U64, u.webhook.generation),
-                                               ANSWER(U64, u.webhook.position),
-                                               ANSWER(U32, u.webhook.attempts),
-                                               ANSWER(I64, u.webhook.retry_at),
-                                               ANSWER(I64, u.webhook.failing_since),
-                                               ANSWER(I64, u.webhook.waiting_since),
-                                               ANSWER(U64, u.webhook.delivered),
-                                               ANSWER(U64, u.webhook.failed),
-                                               ANSWER(U64, u.webhook.dead),
-                                               ANSWER(TEXT, u.webhook.last_error),
-                                               ANSWER(I64, u.webhook.created_at),
-                                               ANSWER(BOOL, u.webhook.fills),
-                                               ANSWER(U64, u.webhook.rebuild),
+static const struct field answers_webhook[] = {
+    ANSWER(TEXT, u.webhook.name),         ANSWER(TEXT, u.webhook.url),
+    ANSWER(TEXT, u.webhook.secret),       ANSWER(TEXT, u.webhook.old_secret),
+    ANSWER(I64, u.webhook.old_secret_ms), ANSWER(U64, u.webhook.events),
+    ANSWER(ENUM, u.webhook.state),        ANSWER(U64, u.webhook.generation),
+    ANSWER(U64, u.webhook.position),      ANSWER(U32, u.webhook.attempts),
+    ANSWER(I64, u.webhook.retry_at),      ANSWER(I64, u.webhook.failing_since),
+    ANSWER(I64, u.webhook.waiting_since), ANSWER(U64, u.webhook.delivered),
+    ANSWER(U64, u.webhook.failed),        ANSWER(U64, u.webhook.dead),
+    ANSWER(TEXT, u.webhook.last_error),   ANSWER(I64, u.webhook.created_at),
+    ANSWER(BOOL, u.webhook.fills),        ANSWER(U64, u.webhook.rebuild),
+    ANSWER(BOOL, u.webhook.reconciles),   ANSWER(U64, u.webhook.reconcile),
+    ANSWER(U64, u.webhook.letters),       ANSWER(U64, u.webhook.letters_again),
+    ANSWER(U64, u.webhook.letters_lost),  ENDS};
+
+/* ---- What operators ask, besides ---------------------------------------------------------------- */
+
+#define ROW(form, row, path)                            \
+    {                                                   \
+        .type = FIELD_##form, .at = offsetof(row, path) \
+    }
+#define WEBHOOK(form, path) ROW(form, struct tidings_webhook, path)
+#define LETTER(form, path)  ROW(form, struct tidings_letter, path)
+
+static const struct field args_letters[] = {ARG(TEXT, u.letters.name), ARG(BOOL, u.letters.again),
+                                            ARG(U64, u.letters.after), ARG(U32, u.letters.limit),
+                                            ENDS};
+
+/* Without secrets: they are for whoever delivers. */
+static const struct field webhook_row_fields[] = {
+    WEBHOOK(TEXT, name),         WEBHOOK(TEXT, url),          WEBHOOK(ENUM, state),
+    WEBHOOK(U64, position),      WEBHOOK(I64, failing_since), WEBHOOK(I64, waiting_since),
+    WEBHOOK(U64, delivered),     WEBHOOK(U64, failed),        WEBHOOK(U64, dead),
+    WEBHOOK(TEXT, last_error),   WEBHOOK(BOOL, fills),        WEBHOOK(U64, rebuild),
+    WEBHOOK(BOOL, reconciles),   WEBHOOK(U64, reconcile),     WEBHOOK(U64, letters),
+    WEBHOOK(U64, letters_again), WEBHOOK(U64, letters_lost),  ENDS};
+static const struct field letter_row_fields[] = {LETTER(U64, event_id), LETTER(I64, happened_at),
+                                                 LETTER(I64, noted_at), LETTER(BOOL, again),
+                                                 LETTER(TEXT, reason),  ENDS};
+
+static const struct field answers_webhooks[] = {
+    {FIELD_ROWS, offsetof(struct tidings_answer, u.webhooks.rows),
+     offsetof(struct tidings_answer, u.webhooks.n), webhook_row_fields,
+     sizeof(struct tidings_webhook)},
+    ANSWER(U64, u.webhooks.newest),
+    ENDS};
+static const struct field answers_letters[] = {{FIELD_ROWS,
+                                                offsetof(struct tidings_answer, u.letters.rows),
+                                                offsetof(struct tidings_answer, u.letters.n),
+                                                letter_row_fields, sizeof(struct tidings_letter)},
+                                               ANSWER(U64, u.letters.all),
+                                               ANSWER(U64, u.letters.lost),
+                                               ANSWER(U64, u.letters.next.a),
                                                ENDS};
 
 /* ---- The table ------------------------------------------------------------------------------ */
@@ -210,6 +246,19 @@ static const struct op_fields op_fields[TIDINGS_OP_COUNT] = {
     TIDINGS_OPS(X)
 #undef X
 };
+
+static const struct op_fields letters_fields = {args_letters, answers_letters};
+static const struct op_fields webhooks_fields = {args_nothing, answers_webhooks};
+
+/* NULL: such an operation is not sent. */
+static const struct op_fields *fields_of(enum tidings_op_kind kind)
+{
+    if (kind == TIDINGS_OP_LETTERS)
+        return &letters_fields;
+    if (kind == TIDINGS_OP_WEBHOOKS)
+        return &webhooks_fields;
+    return kind < TIDINGS_OP_COUNT && op_fields[kind].args ? &op_fields[kind] : NULL;
+}
 
 /* ---- Encoding ------------------------------------------------------------------------------- */
 
@@ -244,6 +293,15 @@ static void put_messages(struct buf *to, const struct tidings_message *messages,
 #define FIELD_VALUE(type, base, at, name) \
     type name;                            \
     memcpy(&name, (const char *)(base) + (at), sizeof name)
+
+static void put_fields(struct buf *to, const void *base, const struct field *fields);
+
+static void put_rows(struct buf *to, const char *rows, size_t n, const struct field *field)
+{
+    buf_varint(to, rows ? (uint64_t)n + 1 : 0);
+    for (size_t i = 0; rows && i < n; i++)
+        put_fields(to, rows + i * field->row_bytes, field->rows);
+}
 
 static void put_field(struct buf *to, const void *base, const struct field *field)
 {
@@ -291,6 +349,12 @@ static void put_field(struct buf *to, const void *base, const struct field *fiel
         put_messages(to, messages, n);
         break;
     }
+    case FIELD_ROWS: {
+        FIELD_VALUE(const char *, base, field->at, rows);
+        FIELD_VALUE(size_t, base, field->count_at, n);
+        put_rows(to, rows, n, field);
+        break;
+    }
     case FIELD_MOMENT: {
         FIELD_VALUE(struct tidings_moment, base, field->at, moment);
         for (size_t i = 0; i < TIDINGS_MOMENT_PARTS; i++)
@@ -313,7 +377,7 @@ static void put_fields(struct buf *to, const void *base, const struct field *fie
 
 void op_encode(const struct tidings_op *op, struct buf *to)
 {
-    assert(op_fields[op->kind].args);
+    assert(fields_of(op->kind));
     buf_varint(to, op->kind);
     buf_varint(to, op->role);
     buf_varint(to, op->user_id);
@@ -323,14 +387,14 @@ void op_encode(const struct tidings_op *op, struct buf *to)
         buf_append(to, op->once->key, sizeof op->once->key);
         buf_append(to, op->once->fingerprint, sizeof op->once->fingerprint);
     }
-    put_fields(to, op, op_fields[op->kind].args);
+    put_fields(to, op, fields_of(op->kind)->args);
 }
 
 void answer_encode(enum tidings_op_kind kind, const struct tidings_answer *answer, struct buf *to)
 {
     put_fields(to, answer, answer_head);
     if (!answer->err)
-        put_fields(to, answer, op_fields[kind].answer);
+        put_fields(to, answer, fields_of(kind)->answer);
 }
 
 /* ---- Decoding ------------------------------------------------------------------------------- */
@@ -416,6 +480,30 @@ static struct tidings_message *read_messages(struct codec_reader *reader, size_t
 
 #define FIELD_STORE(base, at, value) memcpy((char *)(base) + (at), &(value), sizeof(value))
 
+static void read_fields(struct codec_reader *reader, void *base, const struct field *fields);
+
+/* Each takes a byte at least, so hostile counts allocate no more than a multiple of what came. */
+static char *read_rows(struct codec_reader *reader, const struct field *field, size_t *n)
+{
+    uint64_t count = read_varint(reader->r);
+    *n = 0;
+    if (!count)
+        return NULL;
+    if (count - 1 > decoder_left(reader->r)) {
+        decoder_fail(reader->r);
+        return NULL;
+    }
+    char *rows = arena_alloc(reader->arena, (size_t)(count - 1) * field->row_bytes + 1);
+    if (!rows) {
+        decoder_fail(reader->r);
+        return NULL;
+    }
+    memset(rows, 0, (size_t)(count - 1) * field->row_bytes);
+    for (; *n < count - 1 && !reader->r->bad; ++*n)
+        read_fields(reader, rows + *n * field->row_bytes, field->rows);
+    return rows;
+}
+
 static void read_field(struct codec_reader *reader, void *base, const struct field *field)
 {
     struct decoder *r = reader->r;
@@ -464,6 +552,12 @@ static void read_field(struct codec_reader *reader, void *base, const struct fie
         FIELD_STORE(base, field->count_at, n);
         break;
     }
+    case FIELD_ROWS: {
+        char *rows = read_rows(reader, field, &n);
+        FIELD_STORE(base, field->at, rows);
+        FIELD_STORE(base, field->count_at, n);
+        break;
+    }
     case FIELD_MOMENT: {
         struct tidings_moment moment;
         for (size_t i = 0; i < TIDINGS_MOMENT_PARTS; i++)
@@ -499,21 +593,34 @@ static void read_once(struct decoder *r, struct tidings_op *op, struct tidings_o
     op->once = once;
 }
 
-bool op_decode(struct decoder *r, struct arena *arena, struct tidings_op *op,
-               struct tidings_once *once)
+static bool decode_operation(struct decoder *r, struct arena *arena, struct tidings_op *op,
+                             struct tidings_once *once, bool may_read)
 {
     struct codec_reader reader = {r, arena, false};
     uint64_t kind = read_varint(r);
     *op = (struct tidings_op){.kind = (enum tidings_op_kind)kind};
-    if (kind >= TIDINGS_OP_COUNT || !op_fields[kind].args)
+    const struct op_fields *fields = fields_of(op->kind);
+    if (kind >= TIDINGS_OP_COUNT || !fields || (!may_read && !op_fields[kind].args))
         return false;
     op->role = (enum tidings_role)read_number32(r);
     op->user_id = read_varint(r);
     op->now_ms = read_signed(r);
     if (read_flag(r))
         read_once(r, op, once);
-    read_fields(&reader, op, op_fields[kind].args);
+    read_fields(&reader, op, fields->args);
     return !r->bad && !decoder_left(r);
+}
+
+bool op_decode(struct decoder *r, struct arena *arena, struct tidings_op *op,
+               struct tidings_once *once)
+{
+    return decode_operation(r, arena, op, once, false);
+}
+
+bool op_decode_any(struct decoder *r, struct arena *arena, struct tidings_op *op,
+                   struct tidings_once *once)
+{
+    return decode_operation(r, arena, op, once, true);
 }
 
 bool answer_decode(enum tidings_op_kind kind, struct decoder *r, struct arena *arena,
@@ -522,6 +629,6 @@ bool answer_decode(enum tidings_op_kind kind, struct decoder *r, struct arena *a
     struct codec_reader reader = {r, arena, true};
     read_fields(&reader, answer, answer_head);
     if (!r->bad && !answer->err)
-        read_fields(&reader, answer, op_fields[kind].answer);
+        read_fields(&reader, answer, fields_of(kind)->answer);
     return !r->bad && !decoder_left(r) && (unsigned)answer->err <= TIDINGS_STANDBY;
 }

@@ -19,7 +19,7 @@ static inline void buf_varint(struct buf *buf, uint64_t value)
         buf->len += put_varint((uint8_t *)to, value);
 }
 
-/* Appends the operation, which must be one that changes something. A key (op->once) goes along, without `render`. */
+/* Appends the operation, which must be one that changes something, WEBHOOKS or LETTERS. A key (op->once) goes along, without `render`. */
 void op_encode(const struct tidings_op *op, struct buf *to);
 
 /*
@@ -28,6 +28,10 @@ void op_encode(const struct tidings_op *op, struct buf *to);
  */
 bool op_decode(struct decoder *r, struct arena *arena, struct tidings_op *op,
                struct tidings_once *once);
+
+/* The same, and also WEBHOOKS and LETTERS, which only read: what operators ask from elsewhere. */
+bool op_decode_any(struct decoder *r, struct arena *arena, struct tidings_op *op,
+                   struct tidings_once *once);
 
 /* Appends the answer to an operation of that kind: its error, and everything else but `stored`, `seen` and `age_ms`. */
 void answer_encode(enum tidings_op_kind kind, const struct tidings_answer *answer, struct buf *to);

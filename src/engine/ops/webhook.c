@@ -13,6 +13,7 @@
 #include "domain/ids.h"
 #include "domain/permit.h"
 #include "engine/ops/halves.h"
+#include "engine/ops/letters.h"
 
 /* ---- By admins ------------------------------------------------------------------------------ */
 
@@ -65,7 +66,7 @@ static void pass_by(struct view *view, struct webhook_record *record)
 }
 
 /* A fresh start: the next event is tried at once and has all the time again. */
-static void start_anew(struct view *view, struct webhook_record *record)
+void webhook_start_anew(struct view *view, struct webhook_record *record)
 {
     record->generation = view->stamp;
     record->attempts = 0;
@@ -73,8 +74,8 @@ static void start_anew(struct view *view, struct webhook_record *record)
     record->failing_since = 0;
 }
 
-static void save(struct view *view, const struct tidings_op *op, struct tidings_text name,
-                 struct webhook_record *record)
+void webhook_save(struct view *view, const struct tidings_op *op, struct tidings_text name,
+                  struct webhook_record *record)
 {
     forget_old_secret(view, record);
     view->rows->put_webhook(view, name, record);
@@ -123,8 +124,8 @@ enum tidings_err change_webhook_set(struct view *view, struct reply *reply)
         set_secret(view, bytes_of(op->u.webhook.secret), known, &record);
     record.disabled = op->u.webhook.disabled;
     record.events = op->u.webhook.events;
-    start_anew(view, &record);
-    save(view, op, op->u.webhook.name, &record);
+    webhook_start_anew(view, &record);
+    webhook_save(view, op, op->u.webhook.name, &record);
     return TIDINGS_OK;
 }
 
@@ -133,8 +134,13 @@ enum tidings_err change_webhook_delete(struct view *view, struct reply *reply)
     const struct tidings_op *op = reply->op;
     if (!permits_admin(op))
         return TIDINGS_FORBIDDEN;
-    if (!view->rows->remove_webhook(view, op->u.webhook.name))
+    struct webhook_record record = {0};
+    if (!view->rows->remove_webhook(view, op->u.webhook.name, &record.created))
         return TIDINGS_NOT_FOUND;
+    if (record.created) {
+        letters_remove(view, &record, 0);
+        view->rows->put_letter(view, record.created, 0, (struct bytes){NULL, 0});
+    }
     view_event(view, TIDINGS_EVENT_WEBHOOK_CHANGED, op->user_id, 0, 0, 0);
     return TIDINGS_OK;
 }
@@ -146,12 +152,9 @@ enum tidings_err change_webhook_retry(struct view *view, struct reply *reply)
         return TIDINGS_FORBIDDEN;
     if (!view->rows->get_webhook(view, reply->op->u.webhook.name, &record))
         return TIDINGS_NOT_FOUND;
-    /* Nothing succeeded since then: going back delivers nothing out of order. */
-    if (record.dead_from)
-        record.position = record.dead_from;
-    record.dead_from = 0;
-    start_anew(view, &record);
-    save(view, reply->op, reply->op->u.webhook.name, &record);
+    webhook_retry(view, &record);
+    webhook_start_anew(view, &record);
+    webhook_save(view, reply->op, reply->op->u.webhook.name, &record);
     return TIDINGS_OK;
 }
 
@@ -203,6 +206,8 @@ enum tidings_err change_consumer_set(struct view *view, struct reply *reply)
     bool known = view->rows->get_webhook(view, name, &record);
     if (view_failed(view))
         return TIDINGS_OK;
+    if (known && op->u.webhook_report.reconciles)
+        letters_set_reconciles(view, &record);
     if (known && !rebuild && op->u.webhook_report.position >= record.position &&
         (record.fills || !fills))
         return TIDINGS_OK;
@@ -219,9 +224,13 @@ enum tidings_err change_consumer_set(struct view *view, struct reply *reply)
     enum tidings_err err = rebuild ? consumer_rebuild(view, reply, &record) : TIDINGS_OK;
     if (err)
         return err;
+    if (!known && op->u.webhook_report.reconciles)
+        letters_set_reconciles(view, &record);
+    if (known) /* they are told again with all that is behind its position, or are filled */
+        letters_remove(view, &record, record.position);
     record.dead_from = 0;
-    start_anew(view, &record);
-    save(view, op, name, &record);
+    webhook_start_anew(view, &record);
+    webhook_save(view, op, name, &record);
     return TIDINGS_OK;
 }
 
@@ -235,6 +244,20 @@ static void give_up(struct view *view, struct webhook_record *record, uint64_t n
         record->dead_from = record->position;
     record->dead += n;
     wish_rebuild(view, record);
+}
+
+/* What the report says of single events, and of what stands at the target. */
+static void take_letters(struct view *view, const struct tidings_op *op,
+                         const struct webhook_record *record)
+{
+    struct tidings_text reason = op->u.webhook_report.dead_reason;
+    if (!reason.p)
+        reason = op->u.webhook_report.last_error;
+    if (op->u.webhook_report.dead_event)
+        letter_note(view, record, op->u.webhook_report.dead_event, bytes_of(reason));
+    if (op->u.webhook_report.settled)
+        letter_settle(view, record, op->u.webhook_report.settled);
+    letters_end_reconcile(view, record, op->u.webhook_report.reconciled);
 }
 
 /* What the report says, into the record. */
@@ -251,6 +274,7 @@ static void take_report(struct view *view, const struct tidings_op *op,
         give_up(view, record, op->u.webhook_report.dead + (unseen > told ? unseen - told : 0));
         record->position = position;
     }
+    take_letters(view, op, record);
     if (op->u.webhook_report.delivered)
         record->dead_from = 0;
     if (op->u.webhook_report.rebuilt == record->rebuild)
@@ -315,6 +339,7 @@ static enum tidings_webhook_state state_of(const struct webhook_record *record)
 static void fill(struct view *view, struct arena *arena, struct bytes name,
                  const struct webhook_record *record, struct tidings_webhook *to)
 {
+    struct letters_record letters = letters_load(view, record);
     *to = (struct tidings_webhook){
         .name = view_text(view, arena, name),
         .url = view_text(view, arena, record->url),
@@ -333,6 +358,11 @@ static void fill(struct view *view, struct arena *arena, struct bytes name,
         .created_at = view_time(view, record->created),
         .fills = record->fills,
         .rebuild = record->rebuild,
+        .reconciles = letters.reconciles,
+        .reconcile = letters.reconcile,
+        .letters = letters.kept,
+        .letters_again = letters.again,
+        .letters_lost = letters.lost,
     };
 }
 
@@ -349,6 +379,11 @@ static enum tidings_err answer_row(struct view *view, struct reply *reply, struc
 enum tidings_err answer_webhook_set(struct view *view, struct reply *reply)
 {
     return answer_row(view, reply, reply->op->u.webhook.name);
+}
+
+enum tidings_err answer_target_wish(struct view *view, struct reply *reply)
+{
+    return answer_row(view, reply, reply->op->u.wish.name);
 }
 
 enum tidings_err answer_consumer_set(struct view *view, struct reply *reply)
@@ -377,5 +412,6 @@ enum tidings_err answer_webhooks(struct view *view, struct reply *reply)
     }
     reply->answer->u.webhooks.rows = rows;
     reply->answer->u.webhooks.n = n;
+    reply->answer->u.webhooks.newest = view->rows->newest_event(view);
     return TIDINGS_OK;
 }

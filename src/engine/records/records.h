@@ -267,6 +267,26 @@ struct webhook_record {
     uint64_t rebuild;
 };
 
+/* ---- A dead letter, and what a target's letters have in common -------------------------------- */
+
+struct letter_record {
+    bool again;     /* it is to be told again */
+    uint64_t noted; /* stamp */
+    struct bytes reason;
+};
+
+struct letters_record {
+    uint64_t kept, again, lost; /* as in struct tidings_webhook */
+    bool reconciles;
+    uint64_t reconcile; /* stamp of the wish; 0: none */
+};
+
+/* Answer {NULL, 0} if memory is short. */
+struct bytes letter_encode(const struct letter_record *letter, struct arena *arena);
+bool letter_decode(struct bytes from, struct letter_record *letter);
+struct bytes letters_encode(const struct letters_record *letters, struct arena *arena);
+bool letters_decode(struct bytes from, struct letters_record *letters);
+
 struct bytes webhook_encode(const struct webhook_record *webhook, struct arena *arena);
 bool webhook_decode(struct bytes from, struct webhook_record *webhook);
 

@@ -256,6 +256,14 @@ static inline struct key key_webhook(struct tidings_text name)
     return key;
 }
 
+/* TABLE_LETTER: the stamp of the target's row, and the event; 0: what its letters have in common. */
+static inline struct key key_letter(uint64_t target, uint64_t event)
+{
+    struct key key = key_id(target);
+    key_add_id(&key, event);
+    return key;
+}
+
 /* TABLE_NAME: the folded name, a byte 0, which no name has, and the user. A name that begins another comes before it. */
 struct name_key {
     uint8_t n;

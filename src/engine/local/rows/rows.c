@@ -121,11 +121,13 @@ static void put_webhook(struct view *view, struct tidings_text name,
     put_value(view, TABLE_WEBHOOK, &key, webhook_encode(record, view->scratch));
 }
 
-static bool remove_webhook(struct view *view, struct tidings_text name)
+static bool remove_webhook(struct view *view, struct tidings_text name, uint64_t *created)
 {
     struct key key = key_webhook(name);
+    struct webhook_record record;
     struct bytes value;
     bool found = kv_get(txn_of(view), TABLE_WEBHOOK, &key, &value);
+    *created = found && webhook_decode(value, &record) ? record.created : 0;
     if (found)
         kv_del(txn_of(view), TABLE_WEBHOOK, &key);
     return found;
@@ -145,6 +147,48 @@ static size_t get_webhooks(struct view *view, struct webhook_row **rows)
             view_corrupt(view);
             return 0;
         }
+    }
+    return view_failed(view) ? 0 : n;
+}
+
+/* ---- Dead letters --------------------------------------------------------------------------- */
+
+static bool get_letter(struct view *view, uint64_t target, uint64_t event, struct bytes *letter)
+{
+    struct key key = key_letter(target, event);
+    struct bytes value;
+    if (!kv_get(txn_of(view), TABLE_LETTER, &key, &value))
+        return false;
+    *letter = view_keep(view, value);
+    return true;
+}
+
+static void put_letter(struct view *view, uint64_t target, uint64_t event, struct bytes letter)
+{
+    struct key key = key_letter(target, event);
+    struct bytes value;
+    if (letter.n)
+        kv_put(txn_of(view), TABLE_LETTER, &key, letter.p, letter.n);
+    else if (kv_get(txn_of(view), TABLE_LETTER, &key, &value))
+        kv_del(txn_of(view), TABLE_LETTER, &key);
+}
+
+static size_t get_letters(struct view *view, uint64_t target, uint64_t after, size_t most,
+                          struct letter_row *rows)
+{
+    struct key first = key_letter(target, after + 1);
+    struct bytes key, value;
+    size_t n = 0;
+    bool found = kv_seek(txn_of(view), TABLE_LETTER, &first, &key, &value);
+    for (; found && n < most; found = kv_next(txn_of(view), TABLE_LETTER, &key, &value)) {
+        if (key.n != 2 * ID_BYTES || get_id(key.p) != target)
+            break;
+        rows[n].event = get_id(key.p + ID_BYTES);
+        if (!letter_decode(view_keep(view, value), &rows[n].record)) {
+            view_corrupt(view);
+            return 0;
+        }
+        n++;
     }
     return view_failed(view) ? 0 : n;
 }
@@ -263,6 +307,14 @@ static uint64_t newest_position(struct view *view)
     return view->stamp;
 }
 
+static uint64_t newest_event(struct view *view)
+{
+    struct key beyond = key_id(TIDINGS_ID_MAX);
+    struct bytes key, value;
+    bool found = kv_seek_below(txn_of(view), TABLE_EVENT, &beyond, &key, &value);
+    return found && key.n == ID_BYTES ? get_id(key.p) : 0;
+}
+
 static bool has_position(struct view *view, uint64_t position)
 {
     return position <= local_of(view)->before;
@@ -356,6 +408,9 @@ const struct rows local_rows = {
     .put_webhook = put_webhook,
     .remove_webhook = remove_webhook,
     .get_webhooks = get_webhooks,
+    .get_letter = get_letter,
+    .put_letter = put_letter,
+    .get_letters = get_letters,
     .get_once = get_once,
     .put_once = put_once,
     .get_list = local_get_list,
@@ -366,6 +421,7 @@ const struct rows local_rows = {
     .add_event = add_event,
     .tell_event = tell_event,
     .newest_position = newest_position,
+    .newest_event = newest_event,
     .has_position = has_position,
     .next_id = next_id,
     .oldest_id = oldest_id,

@@ -43,7 +43,8 @@
     X(SUBSCRIBER, "subscriber", false) \
     X(WEBHOOK, "webhook", false)       \
     X(NAME, "name", false)             \
-    X(KEY, "key", false)
+    X(KEY, "key", false)               \
+    X(LETTER, "letter", false)
 
 enum table {
 #define X(table, name, near) TABLE_##table,

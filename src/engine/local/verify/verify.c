@@ -450,6 +450,18 @@ static void check_webhook(struct check *check, struct bytes key, struct bytes va
         verify_differ(check, "%.*s is newer than the newest id", (int)key.n, (const char *)key.p);
 }
 
+/* Each letter is of an event; what they have in common counts them. */
+static void check_letter(struct check *check, struct bytes key, struct bytes value)
+{
+    struct letter_record letter;
+    struct letters_record letters;
+    bool is_sound =
+        key.n == 2 * ID_BYTES && (get_id(key.p + ID_BYTES) ? letter_decode(value, &letter)
+                                                           : letters_decode(value, &letters));
+    if (!is_sound)
+        verify_differ(check, "a dead letter cannot be decoded");
+}
+
 /* ---- All together --------------------------------------------------------------------------- */
 
 static void check_everything(struct check *check)
@@ -474,6 +486,7 @@ static void check_everything(struct check *check)
         {"answers", TABLE_ONCE, check_once},
         {"ages", TABLE_ONCE_AGE, check_once_age},
         {"webhooks", TABLE_WEBHOOK, check_webhook},
+        {"letters", TABLE_LETTER, check_letter},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         verify_part(check, parts[i].part, parts[i].table);
