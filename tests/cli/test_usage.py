@@ -166,6 +166,13 @@ URL = "mysql://tidings@127.0.0.1:1/tidings"
 COMMANDS = [["cluster", "init"], ["cluster", "status"], ["cluster", "targets"]]
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_clusters_commands_take_no_password_in_the_url(command):
+    done = tidings(*command, "--mysql", "mysql://tidings:s3cr3t@127.0.0.1:1/tidings", TIDINGS_JWT_SECRET=SECRET)
+    assert done.returncode == 2 and "TIDINGS_MYSQL_PASSWORD_FILE" in done.stderr, done
+    assert "s3cr3t" not in done.stderr + done.stdout
+
+
 @pytest.fixture
 def serve(tmp_path):
     def run(*arguments, **variables):
