@@ -11,9 +11,6 @@ const program = process.env.TIDINGS_BIN ?? join(root, "build/tidings");
 export const SECRET = "a secret of the console's tests, 32 bytes and more";
 const START_MS = 30_000;
 
-/** On the cluster engine the directory's name stands for a database of tests/support/with-mariadb. */
-export const isCluster = process.env.TIDINGS_TEST_ENGINE === "cluster";
-
 /** Each server has a directory, and a log in MySQL that it shares with those `beside` it. */
 export const isReplica = process.env.TIDINGS_TEST_ENGINE === "replica";
 
@@ -37,10 +34,9 @@ function makeDatabase(name) {
 /** How the program is told where its data is; `shared` names the database. */
 function placeOf(dir, shared) {
     const data = ["--data", join(dir, "data")];
-    if (!isCluster && !isReplica) return data;
+    if (!isReplica) return data;
     const name = `c_${createHash("sha256").update(shared).digest("hex").slice(0, 16)}`;
     const mysql = ["--mysql", process.env.TIDINGS_TEST_MYSQL.replace("/?", `/${name}?`)];
-    if (isCluster) return ["--engine", "cluster", ...mysql];
     makeDatabase(name);
     return [...data, ...mysql, "--freshness", "exact"];
 }
@@ -89,7 +85,6 @@ export class Server {
     /** Starts it, again on the same port if it ran before. */
     async start() {
         const place = placeOf(this.#dir, this.#shared);
-        if (isCluster) run("cluster", "init", ...place.slice(2));
         const places = [...place, "--backup-dir", this.backups];
         const how = ["--listen", `127.0.0.1:${this.port}`, ...(this.dev ? ["--dev"] : [])];
         const child = spawn(program, ["serve", ...places, ...how, ...generous, ...this.args], {
