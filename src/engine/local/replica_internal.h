@@ -60,8 +60,9 @@ struct replica {
         uint8_t agreed_chain[CHAIN_BYTES]; /* and the chain */
     } seen;                                /* the thread that follows */
 
-    pthread_mutex_t mutex; /* guards what follows */
-    pthread_cond_t changed;
+    pthread_mutex_t mutex;         /* guards what follows */
+    pthread_cond_t changed;        /* reads, hurry: for the thread that follows */
+    pthread_cond_t append_changed; /* append_state, append_ends */
     enum append_state append_state;
     bool append_ends;                 /* nobody appends any more */
     const struct redo_record *record; /* to be appended, and the chain before it */
