@@ -344,6 +344,8 @@ void replica_stop(struct local *local)
     pthread_join(replica->follower, NULL);
     replica_unsure_expire(replica, INT64_MAX);
     replica_push_stop(replica);
+    replica_reads_complete(replica, replica_reads_take(replica, &replica->word_reads), false);
+    replica_reads_complete(replica, replica_reads_take(replica, &replica->reads), false);
     replica_image_stop(replica);
     uint64_t fence = atomic_load(&replica->fence);
     replica_step_down(replica);

@@ -60,6 +60,7 @@ void replica_decide_begin(void *ctx, const struct redo_record *record, const str
     struct replica *replica = ctx;
     if (!atomic_load(&replica->lacks_ms))
         atomic_store(&replica->lacks_ms, wait_now_ms());
+    atomic_store(&replica->append_position, record->number);
     atomic_store(&replica->append_underway, true);
     pthread_mutex_lock(&replica->mutex);
     replica->record = record;
