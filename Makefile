@@ -131,7 +131,7 @@ bench: everything
 bench-streams: everything
 	@BUILD=$(BUILD) bench/streams $(if $(QUICK),--quick) $(addprefix --binary ,$(BINARIES))
 
-## make bench-cluster  servers that share a log beside what people would do instead, into docs/bench; QUICK=1: three minutes, into build/bench-cluster
+## make bench-cluster  replicas beside what people would do instead, into docs/bench; QUICK=1: three minutes, into build/bench-cluster
 bench-cluster: everything
 	@BUILD=$(BUILD) scripts/setup-bench
 	@BUILD=$(BUILD) bench/cluster $(if $(QUICK),--quick --out $(BUILD)/bench-cluster)
@@ -142,7 +142,7 @@ scaling:
 	@bench/model.py --write
 	@bench/simulation.py --write
 
-## make bench-kafka  events a second through the relay to Kafka, and catching up, in two minutes; QUICK=1: one
+## make bench-kafka  events a second to Kafka, and catching up, in two minutes; QUICK=1: one
 bench-kafka: everything
 	@BUILD=$(BUILD) bench/kafka $(if $(QUICK),--quick) --out $(BUILD)/bench-kafka.json
 

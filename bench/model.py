@@ -20,14 +20,14 @@ from suite.record import Record  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
 POINTS = ROOT / "docs/bench/cluster.json"
-PARTS = ("tidings", "mysql", "redis")
-OPERATIONS = ("badge", "first", "older", "unread", "counters", "following", "mark", "like", "follow", "publish")
-TELL_EVENTS = ("like", "follow", "publish")  # those that take a position, one database's one after the other
-# Of src/engine/cluster: how often news is looked for, servers a database, bytes of an author's row in memory.
-NEWS_EVERY_MS, SERVERS_MAX, CURRENT_BYTES = 25, 16, 48
-NEWS_BYTES = 200  # of an event on its way
-MAP_POSTS = 64  # of an author in a read map
-NEWEST = 10  # posts of an author that are kept in memory with it; a badge needs none
+PARTS = ("tidings", "mysql")
+SERVERS = 3  # that were measured
+ALL = "3 servers"
+READS = ("badge", "first", "older", "unread", "counters", "following")
+CHANGES = ("mark", "like", "follow", "publish")
+OPERATIONS = READS + CHANGES
+# Threads of a server: those of the writer alone, and those of each follower for every change.
+WRITER_THREADS, FOLLOWER_THREADS = ("writer", "appender", "peer"), ("pushed",)
 DAY_S = 86400
 
 
@@ -40,8 +40,6 @@ class Community:
     peak: float = 3.0  # the busiest minute against the mean
     years: float = 2.0  # of posts, reads and reactions that are kept
     biggest: int = 0  # followers of the biggest author
-    online: float = 0.1  # of the active ones, with a stream
-    others: float = 0.2  # of the pairs in a server's memory, those whose author no other pair there has
     daily: dict = field(default_factory=lambda: {
         "badge": 40, "first": 10, "older": 5, "unread": 3, "counters": 5, "following": 2, "mark": 20, "like": 5, "follow": 0.5,
         "publish": 0.3})
@@ -59,15 +57,15 @@ class Machine:
     """A core is one of the machine that was measured."""
     server_cores: int = 16
     server_gb: float = 48.0  # of 64
-    database_cores: int = 32
-    database_tb: float = 4.0
-    busy: float = 0.5  # of its cores, at the peak: the other half is for a region that fails, and for p99
+    server_tb: float = 4.0
+    database_cores: int = 16
+    busy: float = 0.5  # of its cores, at the peak: the other half is for servers that are away, and for p99
 
 
 COMMUNITIES = {
     "100 thousand": Community(100_000, followed=100, biggest=50_000),
+    "a million": Community(1_000_000, followed=120, biggest=300_000),
     "10 million": Community(10_000_000, followed=150, biggest=3_000_000),
-    "a billion": Community(1_000_000_000, followed=200, biggest=100_000_000),
 }
 
 
@@ -85,35 +83,49 @@ class Costs:
             raise SystemExit(f"model: {measurement}, {case}, {who}: no {metric} was measured")
         return value
 
-    def us(self, operation, part, servers=1):
-        return self.point("cost", operation, who(servers), f"{part}_us")
+    def us(self, operation, part, who=ALL):
+        return self.point("cost", operation, who, f"{part}_us")
+
+    def threads_us(self, operation, names, who=ALL):
+        """Of all servers together; a thread that has done nothing was not told."""
+        return sum(self.record.median("cost", operation, who, f"thread {name}_us") or 0 for name in names)
+
+    def writer_us(self, operation):
+        """What a change takes of the server that executes it, whoever was asked."""
+        return self.threads_us(operation, WRITER_THREADS) if operation in CHANGES else 0
+
+    def thread_us(self, operation):
+        """Of that, the thread that executes: there is one, for all changes."""
+        return self.threads_us(operation, WRITER_THREADS[:1]) if operation in CHANGES else 0
+
+    def follower_us(self, operation):
+        """What a change takes of each follower."""
+        return self.threads_us(operation, FOLLOWER_THREADS) / (SERVERS - 1) if operation in CHANGES else 0
+
+    def asked_us(self, operation):
+        """What an operation takes of the server that is asked."""
+        others = self.writer_us(operation) + self.follower_us(operation) * (SERVERS - 1)
+        return max(0, self.us(operation, "tidings") - others)
 
     def idle(self, metric):
         """What a server takes that is asked for nothing, a second."""
         return self.point("idle", "a server", "tidings", metric)
-
-    def news_us(self):
-        """The database's, for a look at the news."""
-        return self.idle("mysql_us") / (1000 / NEWS_EVERY_MS)
-
-    def fill_us(self, part):
-        """For a badge of a user of whom nothing is in memory."""
-        return self.point("start", "first badges", "tidings", f"{part}_us")
 
     def fan_us(self):
         """What a follower more adds to a fan-out, in time."""
         fans = sorted(int(case) for case in self.record.cases("publish", "seeds"))
         return self.point("publish", fans[-1], "seeds", "ms") * 1000 / fans[-1]
 
-    def pair_bytes(self):
-        return self.point("memory", "a pair", "tidings", "bytes")
+    def commit_ms(self):
+        """Until the writer answers one change with nothing else to do: mostly the commit in MySQL."""
+        fans = min(self.record.cases("publish", "writer to follower"), key=int)
+        return self.point("publish", fans, "writer to follower", "answer_ms")
+
+    def bytes_of(self, what):
+        return self.point("space", what, "tidings", "bytes")
 
     def post_bytes(self):
         return self.point("memory", "a post", "tidings", "bytes")
-
-
-def who(servers):
-    return "1 server" if servers == 1 else f"{servers} servers"
 
 
 # ---- What is said of a point that was measured, too: tests/bench/test_model.py ------------------
@@ -137,11 +149,6 @@ def line_through(points):
     return y - slope * x, slope
 
 
-def seen_ms(answer_ms):
-    """Until another server's badge has a post, by median: the answer, and half of the time between two looks at the news."""
-    return answer_ms + NEWS_EVERY_MS / 2
-
-
 # ---- A community ----------------------------------------------------------------------------------
 
 
@@ -149,100 +156,73 @@ class Plan:
     def __init__(self, costs, community, machine):
         self.costs, self.community, self.machine = costs, community, machine
         self.rates = community.rates()
-        self.cores = {part: sum(rate * costs.us(operation, part) for operation, rate in self.rates.items()) / 1e6
-                      for part in PARTS}
+
+    def cores(self, us):
+        return sum(rate * us(operation) for operation, rate in self.rates.items()) / 1e6
 
     @property
     def requests(self):
         return sum(self.rates.values())
 
-    def server_needs(self):
-        """Servers that each of their limits wants."""
-        pairs = self.pairs() * self.pair_gb()
-        return {"CPU of the servers": self.cores["tidings"] / (self.machine.server_cores * self.machine.busy),
-                "memory of the servers": pairs / self.machine.server_gb}
+    def changes(self):
+        return sum(self.rates[operation] for operation in CHANGES)
+
+    def asked_cores(self):
+        return self.cores(self.costs.asked_us)
+
+    def writer_cores(self):
+        return self.cores(self.costs.writer_us)
+
+    def follower_cores(self):
+        """Of each."""
+        return self.cores(self.costs.follower_us)
+
+    def database_cores(self):
+        return self.cores(lambda operation: self.costs.us(operation, "mysql"))
 
     def servers(self):
-        return max(2, math.ceil(max(self.server_needs().values())))
+        """Each has its share of what is asked, and every change besides; one more takes their work when one is away. None: no number of
+        them is enough."""
+        room = self.machine.server_cores * self.machine.busy - max(self.follower_cores(), self.writer_cores())
+        return max(2, math.ceil(self.asked_cores() / room)) + 1 if room > 0 else None
 
-    def pairs(self):
-        """Of users who are active in the busiest hour."""
-        c = self.community
-        return c.users * c.active * c.peak / 24 * c.followed
-
-    def pair_gb(self):
-        """With the author's row and newest posts, which others' pairs share."""
-        return (self.costs.pair_bytes() + self.community.others * (CURRENT_BYTES + NEWEST * self.costs.post_bytes())) / 1e9
-
-    def changes(self):
-        return sum(self.rates[operation] for operation in TELL_EVENTS)
-
-    def database_bytes(self):
-        """Rows of users, pairs, and of what is read and posted in the years that are kept."""
+    def disk_bytes(self):
+        """Of each server."""
         c, active_days = self.community, self.community.active * 365 * self.community.years
-
-        def size(of):
-            return self.costs.point("space", of, "mysql", "bytes")
-
-        maps = math.ceil(active_days * c.daily["publish"] / MAP_POSTS)  # of a pair
-        return c.users * (size("a user") + c.followed * (size("a follow") + maps * size("a read map")) +
-                          active_days * (c.daily["publish"] * size("a post") + c.daily["mark"] * size("a mark") +
-                                         c.daily["like"] * size("a like")))
-
-    def database_needs(self):
-        """Parts of a split that each of its limits wants; the highest decides."""
-        m = self.machine
-        ordered = self.costs.point("library", "likes", "library", "per_second")
-        return {"CPU of the database": self.cores["mysql"] / (m.database_cores * m.busy),
-                "changes in one order": self.changes() / (ordered * m.busy),
-                "bytes on its disk": self.database_bytes() / (m.database_tb * 1e12),
-                "servers of a database": max(self.server_needs().values()) / SERVERS_MAX}
-
-    def databases(self):
-        return max(1, math.ceil(max(self.database_needs().values())))
-
-    def first_full(self):
-        return max(self.database_needs().items(), key=lambda need: need[1])[0]
-
-    def memory(self):
-        """GB of a server."""
-        return self.pairs() / self.servers() * self.pair_gb()
+        size = self.costs.bytes_of
+        return c.users * (size("a user") + c.followed * size("a follow") + active_days * (
+            c.daily["publish"] * size("a post") + c.daily["mark"] * size("a mark") + c.daily["like"] * size("a like")))
 
     def heads_gb(self):
-        """Of all posts that are kept, for a server that would have all heads."""
+        """Of all posts that are kept, in each server's memory."""
         c = self.community
         return c.users * c.active * c.daily["publish"] * 365 * c.years * self.costs.post_bytes() / 1e9
 
-    def redis(self):
-        c = self.community
-        users = c.users * c.active * c.peak / 24 / 60 * 5  # a version stands for a minute behind its last use; five to be safe
-        return {"nodes": max(3, math.ceil(self.cores["redis"] / self.machine.busy)),
-                "GB": users * self.costs.point("space", "a user", "redis", "bytes") / 1e9}
+    def log_gb(self):
+        """What MySQL is sent in a day."""
+        mean = {operation: self.rates[operation] / self.community.peak for operation in CHANGES}
+        return sum(rate * self.costs.point("cost", operation, ALL, "mysql_bytes") for operation, rate in mean.items()) * DAY_S / 1e9
 
-    def partitions(self):
-        """Of Kafka, if a consumer of others' takes 5,000 events a second; the relay itself needs one a database."""
-        return max(self.databases(), math.ceil(self.changes() / 5000))
+    def limits(self):
+        """How full each thing is that more servers do not make larger; 1 is full."""
+        m = self.machine
+        return {"the thread that executes changes": self.cores(self.costs.thread_us) / m.busy,
+                "the thread that applies them on a follower": self.follower_cores() / m.busy,
+                "CPU of the database": self.database_cores() / (m.database_cores * m.busy),
+                "the disk of each server": self.disk_bytes() / (m.server_tb * 1e12),
+                "heads in the memory of each server": self.heads_gb() / m.server_gb}
 
-    def news(self):
-        """Looks at the news a second at one database, and cores of it: if each server asks each database, and if its own alone."""
-        s, d = self.servers(), self.databases()
-        a_look = self.costs.news_us() / 1e6
-        looks = {"all ask all": s * 1000 / NEWS_EVERY_MS, "its own alone": s / d * 1000 / NEWS_EVERY_MS}
-        return {how: (n, n * a_look) for how, n in looks.items()}
-
-    def news_mb(self):
-        """MB a second that each server hears if all posts of all authors are told to all servers."""
-        return self.rates["publish"] * NEWS_BYTES / 1e6
+    def first_full(self):
+        return max(self.limits().items(), key=lambda limit: limit[1])
 
     def fan_out_s(self):
         return self.community.biggest * self.costs.fan_us() / 1e6
 
 
-def largest_unsplit(costs, machine, community):
-    """Users whom one database carries, everything else being as in the community; and what is full then."""
-    needs = Plan(costs, community, machine).database_needs()
-    first = max(needs, key=needs.get)
-    return community.users / needs[first], first
+def largest(costs, machine, community):
+    """Users whom one log carries, everything else being as in the community; and what is full then."""
+    first, how_full = Plan(costs, community, machine).first_full()
+    return community.users / how_full, first
 
 
 # ---- Tables ---------------------------------------------------------------------------------------
@@ -250,57 +230,47 @@ def largest_unsplit(costs, machine, community):
 
 def number(value):
     """Two digits are all that a model is good for."""
+    if value is None:
+        return "too many"
     if value >= 10:
         return f"{round(value, 1 - math.floor(math.log10(value))):,.0f}"
     return f"{value:.2g}" if value >= 0.01 or not value else "below 0.01"
 
 
-def plans(costs, machine):
-    return {name: Plan(costs, community, machine) for name, community in COMMUNITIES.items()}
-
-
 def machines_table(costs, machine):
     rows = {
         "requests a second, peak": lambda p: number(p.requests),
-        "of these changes that tell others": lambda p: number(p.changes()),
+        "of these changes": lambda p: number(p.changes()),
         "posts a second": lambda p: number(p.rates["publish"]),
-        "cores: servers": lambda p: number(p.cores["tidings"]),
-        "cores: database": lambda p: number(p.cores["mysql"]),
-        "cores: Redis": lambda p: number(p.cores["redis"]),
-        f"servers of {machine.server_cores} cores": lambda p: number(p.servers()),
-        f"databases of {machine.database_cores} cores": lambda p: number(p.databases()),
-        "what decides how many servers": lambda p: max(p.server_needs(), key=p.server_needs().get),
-        "and how many databases": lambda p: p.first_full(),
-        "memory of a server, GB": lambda p: number(p.memory()),
-        "all heads of all posts, GB": lambda p: number(p.heads_gb()),
-        "rows in MySQL, TB": lambda p: number(p.database_bytes() / 1e12),
-        "Redis masters, and GB in all": lambda p: f"{number(p.redis()['nodes'])}, {number(p.redis()['GB'])}",
-        "slots of a master": lambda p: number(16384 / p.redis()["nodes"]),
-        "Kafka partitions": lambda p: number(p.partitions()),
-        "looks at the news a second at a database, all ask all": lambda p: number(p.news()["all ask all"][0]),
-        "cores of it": lambda p: number(p.news()["all ask all"][1]),
-        "the same, a server asks its own": lambda p: number(p.news()["its own alone"][0]),
-        "MB a second of news to each server": lambda p: number(p.news_mb()),
+        "cores that answer, of all servers": lambda p: number(p.asked_cores()),
+        "cores of the writer for changes": lambda p: number(p.writer_cores()),
+        "cores of each follower for changes": lambda p: number(p.follower_cores()),
+        "cores of the database": lambda p: number(p.database_cores()),
+        f"servers of {machine.server_cores} cores, one of them to spare": lambda p: number(p.servers()),
+        "disk of each server, TB": lambda p: number(p.disk_bytes() / 1e12),
+        "heads of all posts in each server's memory, GB": lambda p: number(p.heads_gb()),
+        "sent to the log in MySQL, GB a day": lambda p: number(p.log_gb()),
+        "what is full first": lambda p: p.first_full()[0],
+        "and how full": lambda p: f"{p.first_full()[1]:.0%}",
         "biggest author's post by fan-out, minutes": lambda p: number(p.fan_out_s() / 60),
     }
-    made = plans(costs, machine)
+    made = {name: Plan(costs, community, machine) for name, community in COMMUNITIES.items()}
     return markers.table(["", *made], [[name, *(cell(plan) for plan in made.values())] for name, cell in rows.items()])
 
 
 def costs_table(costs):
-    rows = [[operation, *(number(costs.us(operation, part)) for part in PARTS),
-             *(number(costs.point("cost", operation, "1 server", metric)) for metric in ("statements", "commits", "redis_commands"))]
-            for operation in OPERATIONS]
-    rows.append(["a server that is asked for nothing, a second", number(costs.idle("tidings_us")), number(costs.idle("mysql_us")),
-                 number(costs.idle("redis_us")), number(costs.idle("statements")), number(costs.idle("commits")),
-                 number(costs.idle("redis_commands"))])
-    return markers.table(["", "server, µs of CPU", "MySQL", "Redis", "statements", "commits", "Redis commands"], rows)
+    rows = [[operation, *(number(us) for us in (costs.asked_us(operation), costs.writer_us(operation), costs.follower_us(operation),
+                                               costs.us(operation, "mysql"))),
+             number(costs.point("cost", operation, ALL, "mysql_bytes"))] for operation in OPERATIONS]
+    rows.append(["a server that is asked for nothing, a second", number(costs.idle("tidings_us")), "", "", number(costs.idle("mysql_us")),
+                 number(costs.idle("mysql_bytes"))])
+    return markers.table(["", "server that is asked, µs of CPU", "writer", "each follower", "MySQL", "bytes to MySQL"], rows)
 
 
-def unsplit_table(costs, machine):
+def limits_table(costs, machine):
     rows = []
     for name, community in COMMUNITIES.items():
-        users, first = largest_unsplit(costs, machine, community)
+        users, first = largest(costs, machine, community)
         rows.append([f"as that of {name}", number(users), first])
     return markers.table(["habits", "users", "full first"], rows)
 
@@ -313,7 +283,8 @@ def points_text(costs):
 
 
 def tables(costs, machine):
-    return {"points": points_text(costs), "costs": costs_table(costs), "machines": machines_table(costs, machine), "unsplit": unsplit_table(costs, machine)}
+    return {"points": points_text(costs), "costs": costs_table(costs), "machines": machines_table(costs, machine),
+            "limits": limits_table(costs, machine)}
 
 
 def main():

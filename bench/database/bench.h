@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cluster engine measured beside the same tables written one transaction an operation: docs/bench/README.md, "The cluster
- * engine". What is measured is a list of steps that both walk, each in a database of its own that bench/cluster filled.
+ * A community in plain SQL: tables of schema.sql, one transaction per operation, many connections. bench/cluster fills the tables
+ * and measures replicas beside it: docs/bench/cluster.md, "plain SQL".
  *
  *     world.c     who does what in the n-th step
- *     calls.c     through the library, many calls in flight
  *     singly.c    through libmariadb, one transaction a step, many connections
- *     main.c      arguments, the choice, and what is printed
+ *     main.c      arguments, and what is printed
  */
 #ifndef BENCH_DATABASE_BENCH_H
 #define BENCH_DATABASE_BENCH_H
@@ -22,7 +21,6 @@ struct world {
     uint64_t followed;   /* by each user */
     uint64_t posts;      /* of each author, numbered in the order of ids */
     uint64_t first_post; /* its id */
-    uint64_t big;        /* the author of `publish` */
 };
 
 enum { AUTHORS_FROM = 2000000, STRANGERS_FROM = 3000000, NEWCOMERS_FROM = 10000000 };
@@ -32,9 +30,7 @@ enum work {
     WORK_FOLLOWS,
     WORK_LIKES,
     WORK_ONE_POST,
-    WORK_PUBLISH,
     WORK_BADGE,
-    /* singly alone */
     WORK_PAGE,
     WORK_COUNTERS,
     WORK_FOLLOWING,
@@ -50,13 +46,12 @@ struct step {
 bool world_step(const struct world *world, enum work work, uint64_t n, struct step *step);
 
 struct bench {
-    const char *mysql;  /* URL, for the library */
-    const char *socket; /* and for libmariadb */
+    const char *socket;
     const char *database;
     uint64_t server; /* its process id; 0: its time is not known */
     struct world world;
     enum work work;
-    unsigned in_flight; /* calls, or connections */
+    unsigned connections;
     double seconds;
     _Atomic uint64_t next; /* step */
 };
@@ -65,7 +60,6 @@ struct outcome {
     uint64_t steps;
     double seconds;
     double cpu_s; /* of this process and of the server */
-    uint64_t batches;
 };
 
 double bench_now(void);
@@ -73,10 +67,6 @@ double bench_now(void);
 double bench_cpu(const struct bench *bench);
 _Noreturn void bench_fail(const char *what, const char *why);
 
-struct outcome bench_calls(struct bench *bench);
 struct outcome bench_singly(struct bench *bench);
-
-/* Bytes of memory a post that stays in memory when the inbox of user 1, who follows everybody, is read. */
-double bench_heads(struct bench *bench);
 
 #endif

@@ -9,9 +9,9 @@
 #include "bench.h"
 
 static const char *const works[WORKS] = {
-    [WORK_MARKS] = "marks",       [WORK_FOLLOWS] = "follows",   [WORK_LIKES] = "likes",
-    [WORK_ONE_POST] = "one-post", [WORK_PUBLISH] = "publish",   [WORK_BADGE] = "badge",
-    [WORK_PAGE] = "page",         [WORK_COUNTERS] = "counters", [WORK_FOLLOWING] = "following",
+    [WORK_MARKS] = "marks",       [WORK_FOLLOWS] = "follows",     [WORK_LIKES] = "likes",
+    [WORK_ONE_POST] = "one-post", [WORK_BADGE] = "badge",         [WORK_PAGE] = "page",
+    [WORK_COUNTERS] = "counters", [WORK_FOLLOWING] = "following",
 };
 
 double bench_now(void)
@@ -64,17 +64,16 @@ static bool is_work(const char *name, enum work *work)
 /* Every option has a value; where it goes. */
 static void read_options(struct bench *bench, uint64_t *next, char **arguments)
 {
-    uint64_t in_flight = bench->in_flight, ms = 3000;
+    uint64_t connections = bench->connections, ms = 3000;
     struct {
         const char *name;
         const char **text;
         uint64_t *number;
     } options[] = {
-        {"--mysql", &bench->mysql, NULL},
         {"--socket", &bench->socket, NULL},
         {"--database", &bench->database, NULL},
         {"--server", NULL, &bench->server},
-        {"--in-flight", NULL, &in_flight},
+        {"--connections", NULL, &connections},
         {"--ms", NULL, &ms},
         {"--from", NULL, next},
         {"--users", NULL, &bench->world.users},
@@ -82,7 +81,6 @@ static void read_options(struct bench *bench, uint64_t *next, char **arguments)
         {"--followed", NULL, &bench->world.followed},
         {"--posts", NULL, &bench->world.posts},
         {"--first-post", NULL, &bench->world.first_post},
-        {"--big", NULL, &bench->world.big},
     };
     for (; *arguments; arguments += 2) {
         size_t i = 0;
@@ -95,35 +93,27 @@ static void read_options(struct bench *bench, uint64_t *next, char **arguments)
         else
             *options[i].number = strtoull(arguments[1], NULL, 10);
     }
-    bench->in_flight = (unsigned)in_flight;
+    bench->connections = (unsigned)connections;
     bench->seconds = (double)ms / 1e3;
 }
 
 /* Says on which step the next run has to begin, so that none is taken twice. */
 int main(int argc, char **argv)
 {
-    struct bench bench = {.in_flight = 512,
+    struct bench bench = {.connections = 64,
                           .world = {.users = 1, .authors = 1, .followed = 1, .posts = 1}};
     uint64_t next = 0;
-    bool heads = argc > 2 && !strcmp(argv[2], "heads");
-    if (argc < 3 || (!heads && !is_work(argv[2], &bench.work)))
-        bench_fail("usage", "bench-database calls|singly WORK [--option value]...");
-    read_options(&bench, &next, argv + 3);
-    if (!bench.world.users || !bench.world.authors || !bench.world.followed || !bench.in_flight)
+    if (argc < 2 || !is_work(argv[1], &bench.work))
+        bench_fail("usage", "bench-database WORK [--option value]...");
+    read_options(&bench, &next, argv + 2);
+    if (!bench.world.users || !bench.world.authors || !bench.world.followed || !bench.connections)
         bench_fail("usage", "a number must not be 0");
     atomic_store(&bench.next, next);
-    if (heads) {
-        printf("{\"bytes_per_post\": %.1f}\n", bench_heads(&bench));
-        return 0;
-    }
-    struct outcome outcome =
-        !strcmp(argv[1], "singly") ? bench_singly(&bench) : bench_calls(&bench);
+    struct outcome outcome = bench_singly(&bench);
     printf("{\"steps\": %llu, \"seconds\": %.3f, \"per_second\": %.1f, \"cpu_us\": %.2f, "
-           "\"batches\": %llu, \"all_steps\": %llu, \"next\": %llu}\n",
+           "\"next\": %llu}\n",
            (unsigned long long)outcome.steps, outcome.seconds,
            (double)outcome.steps / outcome.seconds, outcome.cpu_s * 1e6 / (double)outcome.steps,
-           (unsigned long long)outcome.batches,
-           (unsigned long long)(atomic_load(&bench.next) - next),
            (unsigned long long)atomic_load(&bench.next));
     return 0;
 }

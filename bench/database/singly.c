@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The same tables without batches: each connection has a thread, and each step a transaction. What a step must know is asked for
- * together with the lock of its user, and what it writes is sent together with the commit, so that it takes two round trips.
+ * Without batches: each connection has a thread, and each step a transaction. What a step must know is asked for together with
+ * the lock of its user, and what it writes is sent together with the commit, so that it takes two round trips.
  */
 #include <mysql.h>
 #include <mysqld_error.h>
@@ -231,26 +231,25 @@ static MYSQL *connect_to(const struct bench *bench)
 
 struct outcome bench_singly(struct bench *bench)
 {
-    struct worker *workers = calloc(bench->in_flight, sizeof *workers);
+    struct worker *workers = calloc(bench->connections, sizeof *workers);
     struct outcome outcome = {0};
     if (!workers || !scripts[bench->work].write || mysql_library_init(0, NULL, NULL))
         bench_fail("singly", "no memory, or not for this");
-    for (unsigned i = 0; i < bench->in_flight; i++)
+    for (unsigned i = 0; i < bench->connections; i++)
         workers[i] = (struct worker){.bench = bench, .mysql = connect_to(bench)};
     double from = bench_now(), cpu = bench_cpu(bench);
-    for (unsigned i = 0; i < bench->in_flight; i++) {
+    for (unsigned i = 0; i < bench->connections; i++) {
         workers[i].until = from + bench->seconds;
         if (pthread_create(&workers[i].thread, NULL, work, &workers[i]))
             bench_fail("a thread", "there can be no more");
     }
-    for (unsigned i = 0; i < bench->in_flight; i++) {
+    for (unsigned i = 0; i < bench->connections; i++) {
         pthread_join(workers[i].thread, NULL);
         outcome.steps += workers[i].steps;
     }
     outcome.seconds = bench_now() - from;
     outcome.cpu_s = bench_cpu(bench) - cpu;
-    outcome.batches = outcome.steps;
-    for (unsigned i = 0; i < bench->in_flight; i++)
+    for (unsigned i = 0; i < bench->connections; i++)
         mysql_close(workers[i].mysql);
     free(workers);
     return outcome;

@@ -51,9 +51,6 @@ bool world_step(const struct world *world, enum work work, uint64_t n, struct st
         set_post(world, 0, 0, step);
         step->user = NEWCOMERS_FROM + n;
         return true;
-    case WORK_PUBLISH:
-        step->user = world->big;
-        return true;
     default:
         return true;
     }

@@ -23,6 +23,10 @@ static void finish(const struct target *target, const struct step *step, struct 
 {
     buf_literal(out, " HTTP/1.1\r\nHost: tidings\r\nAuthorization: Bearer ");
     buf_text(out, target->world->tokens[step->user - 1]);
+    if (target->freshness) {
+        buf_literal(out, "\r\nTidings-Freshness: ");
+        buf_text(out, target->freshness);
+    }
     if (body) {
         buf_literal(out, "\r\nContent-Type: application/json\r\nContent-Length: ");
         buf_u64(out, strlen(body));

@@ -105,8 +105,9 @@ struct reply {
 struct target {
     const struct protocol *protocol;
     struct world *world;
-    const char *path;    /* PATH */
-    const char *scripts; /* the directory of the Lua scripts */
+    const char *path;      /* PATH */
+    const char *scripts;   /* the directory of the Lua scripts */
+    const char *freshness; /* of reads over HTTP: Tidings-Freshness; NULL: the server's own */
     char host[64];
     uint16_t ports[PORTS_MAX];
     unsigned n_ports;

@@ -36,6 +36,7 @@ static const char help[] =
     "                     line in answer to each\n"
     "  --path PATH        for --mix path=1: a path asked for without a token (/healthz)\n"
     "  --scripts DIR      the Lua scripts for Redis (bench/redis)\n"
+    "  --freshness WORD   exact or bounded, of each request over HTTP\n"
     "  --seed N           of the choices (1)\n"
     "  --publish-to N     instead of traffic: publish as --author, who has N fans, and wait until\n"
     "                     the badge of --last-fan has moved; --times N (5)\n"
@@ -158,6 +159,9 @@ static bool take_option(struct options *o, int flag, char *value)
     case 'S':
         o->target.scripts = value;
         return true;
+    case 'H':
+        o->target.freshness = value;
+        return !strcmp(value, "exact") || !strcmp(value, "bounded");
     case 'e':
         o->seed = number;
         return true;
@@ -204,6 +208,7 @@ static const struct option flags[] = {
     {"items", required_argument, NULL, 'i'},
     {"path", required_argument, NULL, 'a'},
     {"scripts", required_argument, NULL, 'S'},
+    {"freshness", required_argument, NULL, 'H'},
     {"seed", required_argument, NULL, 'e'},
     {"publish-to", required_argument, NULL, 'U'},
     {"author", required_argument, NULL, 'A'},

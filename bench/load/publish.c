@@ -18,6 +18,9 @@ enum { PART = 1000, IN_MAX = 1 << 24 };
  * post was seen is always just behind it. */
 enum { APART_MS = 50, APART_STEP_MS = 17 };
 
+/* What is not seen by then is lost. */
+static const uint64_t PATIENCE_NS = UINT64_C(60000000000);
+
 struct publisher {
     const struct target *target;
     int fds[PORTS_MAX];
@@ -134,10 +137,12 @@ static bool publish_once(struct publisher *p, struct times *times)
     from = now_ns();
     bool ok = at_once ? publish_at_once(p) : publish_in_parts(p);
     times->answer_ns = now_ns() - from;
-    while (ok && after <= before)
+    while (ok && after <= before && now_ns() - from < PATIENCE_NS)
         ok = badge(p, &after);
     times->seen_ns = now_ns() - from;
-    return ok;
+    if (ok && after <= before)
+        fprintf(stderr, "tidings-load: the last fan's badge has not moved in 60 s\n");
+    return ok && after > before;
 }
 
 static void print_times(const char *name, const struct times *times, unsigned n, bool seen)

@@ -143,9 +143,14 @@ class Tidings(Service):
         return self.start(durability)
 
     def fill(self, users, followed, posts, authors=0, fans=1):
-        return run(self.binary, "bench-engine", "--data", self.directory, "--users", users, "--authors",
-                   authors or users, "--followed", followed, "--posts", posts, "--fans", fans, "--comments", 1,
-                   "--fill-only")
+        return self.fill_with(self.directory, users=users, authors=authors or users, followed=followed, posts=posts, fans=fans)
+
+    @classmethod
+    def fill_with(cls, directory, **world):
+        """The world of `tidings bench-engine`, into a directory of its own or beside what is there."""
+        world = {"authors": world["users"], "fans": 1, "comments": 1, **world}
+        flags = [part for name, value in world.items() for part in (f"--{name}", value)]
+        return run(cls.binary, "bench-engine", "--data", directory, *flags, "--fill-only")
 
     def metrics(self):
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics") as answer:

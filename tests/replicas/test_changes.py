@@ -8,6 +8,7 @@ import random
 import select
 import signal
 import socket
+import subprocess
 import threading
 import time
 
@@ -370,3 +371,74 @@ def test_a_change_on_one_server_is_in_the_next_exact_read_of_another(make_server
         assert reader.badge() == n
         assert chosen.choice(readers).get("/inbox", limit=1)["items"][0]["post_id"] == post
     wait_for_all(servers)
+
+
+def questions():
+    """That MySQL was asked so far."""
+    url = os.environ["TIDINGS_TEST_MYSQL"]
+    path = url[url.index("socket=") + len("socket="):].split("&")[0]
+    shown = subprocess.run(["mariadb", "--no-defaults", f"--socket={path}", "--user=root", "--skip-column-names", "--execute",
+                            "SHOW GLOBAL STATUS LIKE 'Questions'"], check=True, capture_output=True, text=True)
+    return int(shown.stdout.split()[1])
+
+
+def test_exact_reads_of_a_follower_ask_the_writer_and_not_mysql(make_servers):
+    servers = make_servers(3)
+    writer = writer_of(servers)
+    reader = next(one for one in servers if one is not writer).user(1)
+    writer.user(2).publish()
+    wait_for_all(servers)
+    reader.badge()
+    before = questions()
+    for _ in range(1000):
+        reader.badge()
+    assert questions() - before < 700  # the servers poll, and renew the lease
+
+
+class Badge(threading.Thread):
+    """Asked for on a thread of its own."""
+
+    def __init__(self, reader):
+        super().__init__()
+        self.reader, self.total = reader, None
+        self.start()
+
+    def run(self):
+        self.total = self.reader.badge()
+
+    def is_answered_within(self, seconds):
+        self.join(seconds)
+        return not self.is_alive()
+
+
+def test_an_exact_read_waits_for_an_append_that_others_may_have_seen(make_servers):
+    """Another server that asks MySQL may show a change before the writer has heard that it is there."""
+    servers = make_servers(2, settings=FREE)
+    writer = writer_of(servers)
+    follower = next(one for one in servers if one is not writer)
+    follower.user(2).follow(1)
+    in_time = False
+    for n in itertools.count(1):
+        wait_for_all(servers)
+        author, readers = writer.user(1), []
+        change = threading.Thread(target=author.publish)
+        began = time.monotonic()
+        database("pause")
+        try:
+            change.start()
+            readers.append(Badge(writer.user(2)))
+            while readers[-1].is_answered_within(0.2):  # until the append is under way
+                readers.append(Badge(writer.user(2)))
+            asked = Badge(follower.user(2))
+            answered = asked.is_answered_within(0.3)
+            in_time = time.monotonic() - began < LEASE_S / 2
+        finally:
+            database("resume")
+        change.join()
+        for one in [*readers, asked]:
+            one.join()
+        if in_time:
+            assert not answered and asked.total == n, (answered, asked.total, n)
+        if in_time or n == 10:
+            break
+    assert in_time, "the machine is too busy for this"

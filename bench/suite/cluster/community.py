@@ -1,14 +1,16 @@
-"""Who takes part: Tidings servers on one database, with a Redis Cluster and without, and the seeds' design on that Redis Cluster; and what each
-process takes meanwhile."""
+"""Who takes part: replicas on a log in MySQL, the seeds' design on a Redis Cluster, and what each process and thread takes
+meanwhile."""
+import collections
 import json
 import os
 import re
 import subprocess
 import time
+import urllib.request
 from pathlib import Path
 
 from .. import services
-from .database import FANS_FROM, Session, World, server_pid, url
+from .database import FANS_FROM, PlainSql, Session, make_database, server_pid, url
 
 SERVERS, TRIES, ENOUGH = 3, 3, 200
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -19,6 +21,19 @@ NOT_COUNTED = ("info", "config", "cluster", "ping", "replconf", "psync", "hello"
 def cpu_s(pid):
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def threads_s(pid):
+    """CPU time by name of thread. Of one that ends meanwhile nothing is told."""
+    found = collections.Counter()
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        try:
+            name, _, rest = (task / "stat").read_text().partition("(")[2].rpartition(")")
+            nanoseconds = int((task / "schedstat").read_text().split()[0])
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        found[re.sub(r"[-_ ]?\d+$", "", name)] += nanoseconds / 1e9
+    return found
 
 
 class Node(services.Talks):
@@ -35,7 +50,7 @@ class Node(services.Talks):
 
 class Seeds:
     """The seeds' design, on the masters."""
-    name, protocol, times = "seeds", "redis-cluster", 1
+    name, protocol = "seeds", "redis-cluster"
 
     def __init__(self):
         where = Path(os.environ["TIDINGS_TEST_REDIS_DIR"])
@@ -118,69 +133,123 @@ def content(post):
                        "created_at": 1700000000000})
 
 
-class Server(services.Service):
-    """One of Tidings'."""
-    name, protocol = "tidings", "http"
+class Server(services.Tidings):
+    """A replica. What it may be asked for has no limits that one machine's load would meet before the server does."""
     environment = {**services.Tidings.environment, "TIDINGS_DEADLINE_MS": "60000"}  # the machine may be busy
 
-    def start(self, database, redis=True):
-        flags = ["--redis", os.environ["TIDINGS_TEST_REDIS"]] if redis else []
-        self.spawn(services.BUILD / "tidings", "serve", "--engine", "cluster", "--mysql", url(database), "--listen", "127.0.0.1:0", *flags)
-        services.wait_until(lambda: "listening on port" in self.log_text() or not self.alive(), "tidings listens")
-        self.port = int(re.search(r"listening on port (\d+)", self.log_text()).group(1))
+    def start(self, database, *flags):
+        super().start("commit", "--mysql", url(database), *flags)
+        services.wait_until(self.is_ready, "a replica is ready")
         return self
+
+    def is_ready(self):
+        self.alive()
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/readyz") as answer:
+                return answer.status == 200
+        except OSError:
+            return False
+
+    def status(self):
+        asked = urllib.request.Request(f"http://127.0.0.1:{self.port}/v1/admin/status",
+                                       headers={"Authorization": f"Bearer {self.token(1, 'admin')}"})
+        with urllib.request.urlopen(asked) as answer:
+            return json.loads(answer.read())
+
+    def writes(self):
+        return self.status()["replica"]["role"] == "writer"
 
 
 class Some:
-    """Some of the servers, as one contestant."""
-    protocol = "http"  # `times` as many connections as one of them has
+    """Some of the servers, as one contestant. `freshness` of all that they are asked."""
+    protocol = "http"
 
-    def __init__(self, name, servers):
-        self.name, self.servers, self.times = name, servers, len(servers)
+    def __init__(self, name, servers, freshness="exact"):
+        self.name, self.servers, self.freshness = name, servers, freshness
         self.ports = [server.port for server in servers]
+
+
+class Replicas:
+    """Servers on one log, each with a copy of a world that was filled once; the first one is the writer."""
+
+    def __init__(self, meter, directory, name, servers=SERVERS, **world):
+        self.meter, self.directory, self.database = meter, Path(directory) / name, make_database(f"bench_{name}")
+        self.servers = [Server(self.directory / "server-0")]
+        services.Tidings.fill_with(self.servers[0].directory, **world)
+        for number in range(1, servers):
+            self.servers.append(Server(self.directory / f"server-{number}"))
+            services.run(services.BUILD / "tidings", "backup", "--data", self.servers[0].directory, self.servers[-1].directory)
+
+    def start(self, *flags):
+        for server in self.servers:
+            server.start(self.database, *flags)
+            self.meter.servers.append(server)
+            if server is self.servers[0]:
+                services.wait_until(server.writes, "the first server is the writer")
+        return self
+
+    def stop(self):
+        for server in self.servers:
+            server.stop()
+            if server in self.meter.servers:
+                self.meter.servers.remove(server)
+
+    def remove(self):
+        self.stop()
+        services.remove(self.directory)
+
+    def writer(self, **how):
+        return Some("writer", self.servers[:1], **how)
+
+    def follower(self, **how):
+        return Some("follower", self.servers[1:2], **how)
+
+    def all(self):
+        return Some("3 servers", self.servers)
+
+    def all_bounded(self):
+        return Some("3 servers, bounded", self.servers, "bounded")
 
 
 class Meter:
     """What processes and services have done so far; a difference of two readings is what they did between."""
+    TIMES = ("tidings", "mysql", "redis")
 
     def __init__(self, seeds):
         self.session, self.seeds, self.servers = Session(), seeds, []
 
     def read(self):
         status = {name.lower(): int(value) for name, value in
-                  self.session.ask("SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Com_commit')")}
-        return {"tidings": sum(cpu_s(server.process.pid) for server in self.servers if server.process), "mysql": cpu_s(server_pid()),
-                "redis": sum(cpu_s(node.pid) for node in self.seeds.nodes), "statements": status["questions"],
-                "commits": status["com_commit"], "redis_commands": sum(node.commands() for node in self.seeds.nodes)}
+                  self.session.ask("SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Com_commit', 'Bytes_received')")}
+        threads = sum((threads_s(server.process.pid) for server in self.servers if server.process), collections.Counter())
+        found = {"tidings": sum(cpu_s(server.process.pid) for server in self.servers if server.process), "mysql": cpu_s(server_pid()),
+                 "redis": sum(cpu_s(node.pid) for node in self.seeds.nodes), "statements": status["questions"],
+                 "commits": status["com_commit"], "mysql_bytes": status["bytes_received"],
+                 "redis_commands": sum(node.commands() for node in self.seeds.nodes)}
+        return {**found, **{f"thread {name}": value for name, value in threads.items()}}
 
-    @staticmethod
-    def between(before, after, times):
+    @classmethod
+    def between(cls, before, after, times):
         """For one of so many: CPU in microseconds, the rest as it is."""
-        return {name + ("_us" if name in ("tidings", "mysql", "redis") else ""):
-                (after[name] - value) / times * (1e6 if name in ("tidings", "mysql", "redis") else 1) for name, value in before.items()}
+        def is_time(name):
+            return name in cls.TIMES or name.startswith("thread ")
+        return {name + ("_us" if is_time(name) else ""): (value - before.get(name, 0)) / times * (1e6 if is_time(name) else 1)
+                for name, value in after.items()}
 
 
 class Community:
-    """The world that most parts share, on the database and, when `space` has filled it in, in the seeds' keys."""
+    """The world that most parts share, on three servers, and in the seeds' keys when `space` has filled them."""
 
     def __init__(self, directory, sizes):
         self.directory, self.sizes = Path(directory), sizes
         self.seeds = Seeds()
         self.meter = Meter(self.seeds)
-        self.world = World("bench_community", sizes.users, sizes.users, sizes.followed, sizes.posts)
-        self.servers = [self.server(f"server-{number}").start(self.world.database) for number in range(SERVERS)]
+        self.replicas = self.make("community", users=sizes.users, followed=sizes.followed, posts=sizes.posts).start()
+        self.plain = PlainSql(*sizes.plain)
 
-    def server(self, name):
-        server = Server(self.directory / name)
-        self.meter.servers.append(server)
-        return server
-
-    def some(self, n):
-        """The first n of them."""
-        return Some("1 server" if n == 1 else f"{n} servers", self.servers[:n])
-
-    def everybody(self):
-        return [self.some(n) for n in range(1, SERVERS + 1)]
+    def make(self, name, **how):
+        """Servers that are not started yet."""
+        return Replicas(self.meter, self.directory, name, **how)
 
     def load(self, who, mix, seconds, connections, **options):
         """One run of the generator against a contestant: what it printed, and what everybody did for one request. On a busy machine few
@@ -205,11 +274,12 @@ class Community:
                 self.load(Some("warming", [server]), mix, self.sizes.seconds, self.sizes.connections, users=users)
 
     def try_load(self, who, mix, seconds, connections, options):
-        options = {"users": self.sizes.users, **options}
+        options = {"users": self.sizes.users, "followed": self.sizes.followed, **options}
         flags = [text for name, value in options.items() for text in (f"--{name.replace('_', '-')}", value)]
+        flags += ["--freshness", who.freshness] if who.protocol == "http" else []
         command = [services.BUILD / "bench/load/tidings-load", "--protocol", who.protocol, "--port", ",".join(map(str, who.ports)),
-                   "--mix", mix, "--seconds", seconds, "--warm-up", min(0.5, seconds / 2), "--connections",
-                   connections * who.times, "--announce", "--scripts", services.ROOT / "bench/redis", "--seed", time.monotonic_ns() % 1000000, *flags]
+                   "--mix", mix, "--seconds", seconds, "--warm-up", min(0.5, seconds / 2), "--connections", connections, "--announce",
+                   "--scripts", services.ROOT / "bench/redis", "--seed", time.monotonic_ns() % 1000000, *flags]
         process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)
         readings, result = {}, None
@@ -223,8 +293,9 @@ class Community:
         trouble = process.stderr.read()
         if process.wait():
             return None, trouble
-        result["each"] = self.meter.between(readings["begin"], readings["end"], result["done"])
-        result["each"]["generator_us"] = result["cpu_share"] * result["seconds"] * 1e6 / result["done"]
+        result["each"] = each = self.meter.between(readings["begin"], readings["end"], result["done"])
+        each["generator_us"] = result["cpu_share"] * result["seconds"] * 1e6 / result["done"]
+        each["all_us"] = sum(each[f"{part}_us"] for part in Meter.TIMES)
         return result, ""
 
     def stop(self):
@@ -232,10 +303,11 @@ class Community:
             server.stop()
 
 
-def add(record, measurement, case, who, result, latencies=False):
+def add(record, measurement, case, who, result, latencies=False, threads=False):
     """A run of the generator into the record."""
     record.add(measurement, case, who, "per_second", result["per_second"])
     for name, value in result["each"].items():
-        record.add(measurement, case, who, name, value)
+        if threads or not name.startswith("thread "):
+            record.add(measurement, case, who, name, value)
     for point in ("p50", "p99", "p999", "max") if latencies else ():
         record.add(measurement, case, who, point + "_us", result["latency_us"]["all"][point])

@@ -1,7 +1,4 @@
-"""Badge, pages, counters and lists: how many a second, and what each takes of whom."""
-import re
-
-from .. import services
+"""Badge, pages, counters and lists: how many a second, and what each takes of whom. Exact, and bounded on all three servers."""
 from .community import add
 
 CASES = ["badge", "first", "older", "unread", "counters", "following"]
@@ -13,24 +10,20 @@ def in_turns(contestants, number):
     return contestants if number % 2 else contestants[::-1]
 
 
-def plain(community, record, case, sizes):
-    result = community.library.singly().run("singly", PLAIN[case], sizes.connections, sizes.seconds)
+def plain(community, record, case, work, sizes):
+    result = community.plain.run(work, sizes.connections, sizes.seconds)
     record.add("cost", case, "plain SQL", "per_second", result["per_second"])
     record.add("cost", case, "plain SQL", "mysql_us", result["cpu_us"])
 
 
-def bare_gets(record):
-    """By the client library that Tidings has, sixteen at a time, one thread."""
-    for at_a_time, rate in re.findall(r"(\d+) at a time: +(\d+) a second", services.run(services.BUILD / "tests/bench_redis_gets")):
-        record.add("GETs", f"{at_a_time} at a time", "client library", "per_second", float(rate))
-
-
 def run(community, record, sizes):
-    community.warm(community.servers, sizes.users)
+    replicas = community.replicas
+    contestants = [replicas.writer(), replicas.follower(), replicas.all(), replicas.all_bounded(), community.seeds]
+    community.warm(replicas.servers, sizes.users)
     for number in range(sizes.rounds):
         for case in CASES:
-            for who in in_turns([*community.everybody(), community.seeds], number):
-                add(record, "cost", case, who.name, community.load(who, f"{case}=1", sizes.seconds, sizes.connections), True)
+            for who in in_turns(contestants, number):
+                result = community.load(who, f"{case}=1", sizes.seconds, sizes.connections)
+                add(record, "cost", case, who.name, result, True, who is not community.seeds)
             if case in PLAIN:
-                plain(community, record, case, sizes)
-        bare_gets(record)
+                plain(community, record, case, PLAIN[case], sizes)

@@ -11,19 +11,19 @@ class Sizes:
     posts: int = 5
     rounds: int = 3
     seconds: float = 1.5
-    connections: int = 64
-    mark_connections: int = 256
+    # Of every contestant, over all its servers.
+    connections: int = 192
+    mark_connections: int = 384
+    mix_connections: int = 128
     fans: list = field(default_factory=lambda: [100, 1_000, 10_000, 100_000, 1_000_000])
     posts_seen: int = 100  # published one after the other, for the distribution
     rates: list = field(default_factory=lambda: [500, 2000, 5000])
-    mix_connections: int = 128
     # As bench/database takes them: users, authors, followed, posts of each.
-    library: tuple = (20_000, 1_000, 20, 50)
-    heads: tuple = (200, 5_000)
+    plain: tuple = (20_000, 1_000, 20, 50)
+    heads: tuple = (10, 210)  # posts of an author, of 1,009
     growth_followed: list = field(default_factory=lambda: [10, 50, 200, 1000])
     growth_posts: list = field(default_factory=lambda: [10, 100, 1000])
     growth_users: list = field(default_factory=lambda: [500, 5_000, 20_000])
-    growth_fans: list = field(default_factory=lambda: [10, 1_000, 100_000])
     peer_fans: list = field(default_factory=lambda: [100, 1_000, 10_000])
     away_s: int = 60
 
@@ -31,5 +31,5 @@ class Sizes:
 FULL = Sizes(quick=False)
 QUICK = Sizes(
     quick=True, users=503, followed=50, posts=10, rounds=1, seconds=0.6, fans=[100, 10_000], posts_seen=20, rates=[500, 1000],
-    library=(4000, 500, 10, 40), heads=(200, 1000), growth_followed=[10, 50, 200], growth_posts=[10, 100], growth_users=[500],
-    growth_fans=[10, 1000], peer_fans=[100, 1000], away_s=5)
+    plain=(4000, 500, 10, 40), heads=(10, 60), growth_followed=[10, 50, 200], growth_posts=[10, 100], growth_users=[500],
+    peer_fans=[100, 1000], away_s=5)

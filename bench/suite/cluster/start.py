@@ -1,9 +1,11 @@
-"""A server that comes: how long until it answers, and what the first badge of a user takes, of whom it has nothing in memory."""
+"""A server that comes again, and one that comes with an empty directory: how long until it is ready, and what the first badge of a user takes, of
+whom it has nothing in memory."""
 import http.client
 import threading
 import time
 
-from ..services import Tidings
+from .. import services
+from .community import Server
 
 ASKING = 16
 
@@ -32,20 +34,26 @@ def ask_badges(port, token, users):
     return sorted(times)
 
 
+def measure(community, record, sizes, case, server):
+    began = time.monotonic()
+    server.start(community.replicas.database)
+    community.meter.servers.append(server)
+    record.add("start", case, "tidings", "ms", (time.monotonic() - began) * 1000)
+    token = server.token(1, "service")
+    for asked in ("first badges", "second badges") if case == "again" else ():
+        before = community.meter.read()
+        times = ask_badges(server.port, token, range(1, min(sizes.users, 2000) + 1))
+        for name, value in community.meter.between(before, community.meter.read(), len(times)).items():
+            record.add("start", asked, "tidings", name, value)
+        record.add("start", asked, "tidings", "p50_us", times[len(times) // 2])
+        record.add("start", asked, "tidings", "p99_us", times[len(times) * 99 // 100])
+    server.stop()
+    community.meter.servers.remove(server)
+
+
 def run(community, record, sizes):
-    token = Tidings.token(Tidings, 1, "service")
-    users = range(1, min(sizes.users, 2000) + 1)
     for number in range(sizes.rounds):
-        server = community.server(f"start-{number}")
-        began = time.monotonic()
-        server.start(community.world.database)
-        record.add("start", "until it listens", "tidings", "ms", (time.monotonic() - began) * 1000)
-        for case in ("first badges", "second badges"):
-            before = community.meter.read()
-            times = ask_badges(server.port, token, users)
-            for name, value in community.meter.between(before, community.meter.read(), len(users)).items():
-                record.add("start", case, "tidings", name, value)
-            record.add("start", case, "tidings", "p50_us", times[len(times) // 2])
-            record.add("start", case, "tidings", "p99_us", times[len(times) * 99 // 100])
-        server.stop()
-        community.meter.servers.remove(server)
+        server = Server(community.directory / f"start-{number}")
+        for case in ("joins", "again"):
+            measure(community, record, sizes, case, server)
+        services.remove(server.directory)

@@ -60,11 +60,16 @@ struct ahead_piece {
 
 /* ---- Reading -------------------------------------------------------------------------------- */
 
-/* Times that this thread has waited for the disk because a page was not in memory. */
+enum { AHEAD_PAGE_BLOCKS = 8 };
+
+/*
+ * Pages that this thread has had to read from the disk because they were not in memory. Not the kernel's major faults: it
+ * counts as such the first touch of a page by which the file grows, too, for which nothing is read.
+ */
 static uint64_t ahead_faults(void)
 {
     struct rusage usage;
-    return getrusage(RUSAGE_THREAD, &usage) ? 0 : (uint64_t)usage.ru_majflt;
+    return getrusage(RUSAGE_THREAD, &usage) ? 0 : (uint64_t)usage.ru_inblock / AHEAD_PAGE_BLOCKS;
 }
 
 /* As the writer does it, but that the answer of an operation that happens once is not rendered: that is for its caller. */

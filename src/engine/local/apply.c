@@ -340,6 +340,17 @@ static enum tidings_err apply(struct local *local, const struct redo_record *rec
     return TIDINGS_OK;
 }
 
+/* How many changes the records are of, about: what is waited for the disk is compared with that. */
+enum { APPLY_CHANGE_BYTES = 128 };
+
+static size_t apply_changes(const struct redo_record *records, size_t n)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++)
+        bytes += records[i].changes.n;
+    return n + bytes / APPLY_CHANGE_BYTES;
+}
+
 enum tidings_err apply_records(struct local *local, const struct redo_record *records, size_t n)
 {
     struct tidings_call *answered = NULL;
@@ -351,11 +362,12 @@ enum tidings_err apply_records(struct local *local, const struct redo_record *re
     if (!err && n && ahead_begin_records(local->ahead, records, n))
         ahead_end(local->ahead);
     if (!err && n) {
-        struct ahead_watch watch = ahead_watch_begin(local->ahead, n);
+        size_t changes = apply_changes(records, n);
+        struct ahead_watch watch = ahead_watch_begin(local->ahead, changes);
         do
             err = apply(local, records, n, &answered);
         while (err == TIDINGS_NO_SPACE && kv_can_grow(local->kv));
-        ahead_watch_end(local->ahead, &watch, n);
+        ahead_watch_end(local->ahead, &watch, changes);
     }
     if (!err && n && local->replica)
         replica_applied(local, records, n);

@@ -20,7 +20,7 @@
 #include "base/wait.h"
 #include "engine/local/local.h"
 
-enum { HANDSHAKE_MS = 5000, CLAIM_MS = 5000, QUESTION_BYTES = 4096 };
+enum { HANDSHAKE_MS = 5000, CLAIM_MS = 5000, QUESTION_BYTES = 4096, FEED_SOON_MS = 20 };
 
 struct peer {
     struct peers *peers;
@@ -33,6 +33,11 @@ struct peer {
     uint64_t origin; /* of changes that it hands over; 0: none */
     char address[PEER_ADDRESS_BYTES];
     uint64_t seen; /* up to there it has applied */
+    struct {
+        bool wanted;
+        uint64_t number,
+            position; /* of the question, and what must have been sent before; 0: there is no word */
+    } word;           /* its thread */
 };
 
 struct peers {
@@ -188,12 +193,38 @@ static enum wire_result hear(struct peer *peer, struct buf *message, uint64_t *s
     case PEER_SEEN:
         note_seen(peer, read_u64(&r));
         return WIRE_OK;
+    case PEER_ASK:
+        if (!peer->peers->local->replica)
+            return WIRE_REFUSED;
+        peer->word.wanted = true;
+        peer->word.number = read_u64(&r);
+        peer->word.position = replica_word(peer->peers->local);
+        return r.bad ? WIRE_REFUSED : WIRE_OK;
     case PEER_HAND_OVER:
         peer_read_text(&r, address, sizeof address);
         return hand_over(peer, address, sent);
     default:
         return WIRE_REFUSED;
     }
+}
+
+/* Answers ASK when what the word is about has been sent. */
+static enum wire_result feed_word(struct peer *peer, uint64_t sent)
+{
+    struct local *local = peer->peers->local;
+    if (!peer->word.wanted)
+        return WIRE_OK;
+    if (replica_word_is_void(local, peer->word.position))
+        peer->word.position = replica_word(local);
+    struct peer_end end = local_end(local);
+    if (peer->word.position && (end.position < peer->word.position || sent < end.position))
+        return WIRE_OK;
+    uint8_t head[16];
+    put_u64(head, peer->word.number);
+    put_u64(head + 8, peer->word.position ? end.position : 0);
+    peer->word.wanted = false;
+    return wire_send(peer->wire, PEER_WORD,
+                     (struct bytes[]){{head, sizeof head}, {end.chain.bytes, CHAIN_BYTES}}, 2);
 }
 
 /* Records behind `sent` as they come, until the follower is gone. */
@@ -224,10 +255,11 @@ static void feed(struct peer *peer, int reader, uint64_t sent, struct buf *messa
             result = peer_send_end(peer->wire, PEER_END, &end);
             told_ms = wait_now_ms();
         }
+        if (!result)
+            result = feed_word(peer, sent);
         bool more = n || too_old;
-        int wait_ms = more                                               ? 0
-                      : sendable(local) < atomic_load(&local->committed) ? 20
-                                                                         : PEER_BEAT_MS;
+        bool soon = sendable(local) < atomic_load(&local->committed) || peer->word.wanted;
+        int wait_ms = more ? 0 : soon ? FEED_SOON_MS : PEER_BEAT_MS;
         wire_wait(peer->wire, tail_fd(local->tail, reader), wait_ms);
         if (read(tail_fd(local->tail, reader), &ignored, sizeof ignored) < 0 && errno != EAGAIN)
             break;

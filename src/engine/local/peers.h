@@ -7,6 +7,9 @@
  *     followed        RECORDS      records behind that position, in order, again and again
  *                     END          position and chain of its end, era; at least twice a second
  *     follower        SEEN         up to which position it has applied them
+ *                     ASK          a number: reads wait that must include all that was acknowledged before
+ *     followed        WORD         that number, position and chain of its end: all of that goes up to there, and was sent before. Position
+ *                                  0: it does not know, since it is not the writer
  *     joining         JOIN         position that a base image must reach; 0: the log's beginning will do
  *     followed        IMAGE        id, era, name and size of a base image (none: the log goes back to its beginning), seal key
  *                     PIECE        of the base image
@@ -48,6 +51,8 @@ enum peer_message {
     PEER_TAIL,
     PEER_OPERATE,
     PEER_OPERATED,
+    PEER_ASK,
+    PEER_WORD,
 };
 
 enum {

@@ -229,6 +229,7 @@ enum tidings_err replica_open(struct local *local, const struct tidings_options 
     replica->decider = (struct kv_decider){replica_decide_begin, replica_decide_end, replica};
     pthread_mutex_init(&replica->mutex, NULL);
     wait_init(&replica->changed);
+    wait_init(&replica->append_changed);
     const char *why = NULL;
     if (getrandom(&replica->id, sizeof replica->id, 0) != sizeof replica->id)
         return TIDINGS_IO;
@@ -402,12 +403,14 @@ void replica_stop(struct local *local)
     pthread_join(replica->follower, NULL);
     replica_unsure_expire(replica, INT64_MAX);
     replica_push_stop(replica);
+    replica_reads_complete(replica, replica_reads_take(replica, &replica->word_reads), false);
+    replica_reads_complete(replica, replica_reads_take(replica, &replica->reads), false);
     replica_image_stop(replica);
     uint64_t fence = atomic_load(&replica->fence);
     replica_step_down(replica);
     pthread_mutex_lock(&replica->mutex);
     replica->append_ends = true;
-    pthread_cond_broadcast(&replica->changed);
+    pthread_cond_broadcast(&replica->append_changed);
     pthread_mutex_unlock(&replica->mutex);
     pthread_join(replica->appender, NULL);
     log_mysql_set_deadline(replica->asking, LAST_WORDS_MS);
@@ -427,6 +430,7 @@ void replica_release(struct local *local)
     log_mysql_close(replica->asking);
     log_mysql_close(replica->appending);
     pthread_cond_destroy(&replica->changed);
+    pthread_cond_destroy(&replica->append_changed);
     pthread_mutex_destroy(&replica->mutex);
     free(replica);
     local->replica = NULL;

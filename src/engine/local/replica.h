@@ -46,6 +46,15 @@ void replica_hold(struct local *local, struct tidings_call *batch);
 struct redo_record;
 void replica_applied(struct local *local, const struct redo_record *records, size_t n);
 
+/*
+ * The writer's word (rule 13): the position up to which everything goes that was acknowledged, or can be seen on any server, before
+ * now; it may be that of an append under way. 0: this server does not know. Any thread.
+ */
+uint64_t replica_word(struct local *local);
+
+/* Whether the append of that position has failed: then the word must be asked for anew. */
+bool replica_word_is_void(struct local *local, uint64_t position);
+
 /* The fence under which this server writes; 0: it does not. */
 uint64_t replica_fence(struct local *local);
 

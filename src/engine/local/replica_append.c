@@ -39,7 +39,7 @@ void *replica_appender_main(void *arg)
     pthread_mutex_lock(&replica->mutex);
     while (!replica->append_ends || replica->append_state == APPEND_WANTED) {
         if (replica->append_state != APPEND_WANTED) {
-            pthread_cond_wait(&replica->changed, &replica->mutex);
+            pthread_cond_wait(&replica->append_changed, &replica->mutex);
             continue;
         }
         const struct redo_record *record = replica->record;
@@ -49,7 +49,7 @@ void *replica_appender_main(void *arg)
         pthread_mutex_lock(&replica->mutex);
         replica->append_result = err;
         replica->append_state = APPEND_DONE;
-        pthread_cond_broadcast(&replica->changed);
+        pthread_cond_broadcast(&replica->append_changed);
     }
     pthread_mutex_unlock(&replica->mutex);
     return NULL;
@@ -60,12 +60,13 @@ void replica_decide_begin(void *ctx, const struct redo_record *record, const str
     struct replica *replica = ctx;
     if (!atomic_load(&replica->lacks_ms))
         atomic_store(&replica->lacks_ms, wait_now_ms());
+    atomic_store(&replica->append_position, record->number);
     atomic_store(&replica->append_underway, true);
     pthread_mutex_lock(&replica->mutex);
     replica->record = record;
     replica->before = *before;
     replica->append_state = APPEND_WANTED;
-    pthread_cond_broadcast(&replica->changed);
+    pthread_cond_broadcast(&replica->append_changed);
     pthread_mutex_unlock(&replica->mutex);
 }
 
@@ -74,7 +75,7 @@ enum tidings_err replica_decide_end(void *ctx)
     struct replica *replica = ctx;
     pthread_mutex_lock(&replica->mutex);
     while (replica->append_state != APPEND_DONE)
-        pthread_cond_wait(&replica->changed, &replica->mutex);
+        pthread_cond_wait(&replica->append_changed, &replica->mutex);
     enum tidings_err err = replica->append_result;
     replica->append_state = APPEND_NONE;
     pthread_mutex_unlock(&replica->mutex);

@@ -51,6 +51,39 @@ bool replica_knows_all(struct local *local)
            !atomic_load(&replica->append_underway);
 }
 
+uint64_t replica_word(struct local *local)
+{
+    struct replica *replica = local->replica;
+    if (atomic_load(&local->role) != TIDINGS_WRITER ||
+        wait_now_ms() >= atomic_load(&replica->lease_ms))
+        return 0;
+    /* In this order: an append that is over by now was committed before. */
+    uint64_t underway =
+        atomic_load(&replica->append_underway) ? atomic_load(&replica->append_position) : 0;
+    uint64_t committed = atomic_load(&local->committed);
+    return underway > committed ? underway : committed;
+}
+
+bool replica_word_is_void(struct local *local, uint64_t position)
+{
+    return !atomic_load(&local->replica->append_underway) &&
+           atomic_load(&local->committed) < position;
+}
+
+void replica_reads_ask(struct replica *replica, struct tidings_call *reads)
+{
+    if (!reads)
+        return;
+    struct tidings_call *last = reads;
+    while (last->next)
+        last = last->next;
+    pthread_mutex_lock(&replica->mutex);
+    last->next = replica->reads;
+    replica->reads = reads;
+    pthread_cond_broadcast(&replica->changed);
+    pthread_mutex_unlock(&replica->mutex);
+}
+
 void replica_submit_read(struct local *local, struct tidings_call *call)
 {
     struct replica *replica = local->replica;
@@ -64,14 +97,20 @@ void replica_submit_read(struct local *local, struct tidings_call *call)
     pthread_mutex_lock(&replica->mutex);
     bool is_pointless = atomic_load(&replica->stopping) || replica->away || replica->broken;
     bool late = writes && atomic_load(&replica->append_underway);
-    struct tidings_call **list = late ? &replica->late_reads : &replica->reads;
+    bool by_word = !writes && atomic_load(&replica->gives_word);
+    struct tidings_call **list = late      ? &replica->late_reads
+                                 : by_word ? &replica->word_reads
+                                           : &replica->reads;
+    bool wakes = !is_pointless && by_word && !*list;
     if (!is_pointless) {
         call->next = *list;
         *list = call;
-        if (!late)
+        if (!late && !by_word)
             pthread_cond_broadcast(&replica->changed);
     }
     pthread_mutex_unlock(&replica->mutex);
+    if (wakes)
+        replica_push_wake(replica);
     if (is_pointless)
         replica_read_complete(local, call, false);
 }

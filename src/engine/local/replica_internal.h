@@ -43,12 +43,20 @@ struct replica {
     _Atomic int64_t lease_ms;   /* until when it is, by the monotonic clock (rule 6) */
     _Atomic int64_t current_ms; /* when it was last known to have all; 0: never */
     _Atomic bool append_underway;
+    _Atomic uint64_t append_position; /* of it, or of the last */
     _Atomic int64_t lacks_ms; /* since when there may be a record that it does not show; 0: none */
     _Atomic bool rejoin;      /* it must join anew: opening it again does so */
     _Atomic bool is_pushed;   /* the writer sends its records: MySQL is asked rarely */
+    _Atomic bool gives_word;  /* and answers: exact reads ask for its word */
     _Atomic uint64_t takeovers, reappended; /* records, since it was opened */
     _Atomic bool diverged;
     int64_t patient_ms; /* it takes over no sooner: another server is to */
+
+    struct {
+        struct tidings_call *reads; /* for which the writer was asked; NULL: it was not */
+        uint64_t number;
+        int64_t asked_ms;
+    } word; /* the thread that takes pushed records */
 
     struct {
         uint64_t server; /* of MySQL, that answers, and since when that one */
@@ -61,8 +69,9 @@ struct replica {
         uint8_t agreed_chain[CHAIN_BYTES]; /* and the chain */
     } seen;                                /* the thread that follows */
 
-    pthread_mutex_t mutex; /* guards what follows */
-    pthread_cond_t changed;
+    pthread_mutex_t mutex;         /* guards what follows */
+    pthread_cond_t changed;        /* reads, hurry: for the thread that follows */
+    pthread_cond_t append_changed; /* append_state, append_ends */
     enum append_state append_state;
     bool append_ends;                 /* nobody appends any more */
     const struct redo_record *record; /* to be appended, and the chain before it */
@@ -70,6 +79,7 @@ struct replica {
     enum tidings_err append_result;
     struct tidings_call *reads;      /* that wait for a question, newest first */
     struct tidings_call *late_reads; /* that wait for the append under way (rule 13) */
+    struct tidings_call *word_reads; /* that wait until the writer can be asked for its word */
     struct replica_unsure unsure;
     bool away;  /* the last question was not answered: reads do not wait for the next */
     bool hurry; /* the next question is asked at once */
@@ -147,6 +157,9 @@ bool replica_knows_all(struct local *local);
  * those that cannot be exact are answered with their age. */
 void replica_reads_conclude(struct replica *replica, struct tidings_call *reads, int64_t asked_ms,
                             bool answered);
+
+/* Reads that wait for a question to MySQL. Any thread. */
+void replica_reads_ask(struct replica *replica, struct tidings_call *reads);
 
 /* Asks MySQL one question and applies the records of its answer. *writer is the writer's row, *at_end whether this replica has
  * all records and no others (seen.ahead_ms). False: it cannot go on now. */

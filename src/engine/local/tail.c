@@ -6,8 +6,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+enum { TAIL_ROOM_MIN = 64 };
+
 struct entry {
-    struct entry *next;
     struct redo_record record; /* its changes are `bytes` */
     uint8_t bytes[];
 };
@@ -16,9 +17,15 @@ struct tail {
     size_t bytes_max;
     int fds[TAIL_READERS_MAX]; /* of those who are told; -1: free */
     pthread_mutex_t mutex;     /* guards all of it */
-    struct entry *oldest, *newest;
+    struct entry **ring;       /* `room` places, a power of two; the oldest is at `first` */
+    size_t room, first, n;
     size_t bytes;
 };
+
+static struct entry *tail_at(const struct tail *tail, size_t i)
+{
+    return tail->ring[(tail->first + i) & (tail->room - 1)];
+}
 
 struct tail *tail_new(size_t bytes_max)
 {
@@ -34,10 +41,9 @@ struct tail *tail_new(size_t bytes_max)
 
 static void drop_oldest(struct tail *tail)
 {
-    struct entry *entry = tail->oldest;
-    tail->oldest = entry->next;
-    if (!tail->oldest)
-        tail->newest = NULL;
+    struct entry *entry = tail_at(tail, 0);
+    tail->first = (tail->first + 1) & (tail->room - 1);
+    tail->n--;
     tail->bytes -= entry->record.changes.n;
     free(entry);
 }
@@ -46,8 +52,9 @@ void tail_free(struct tail *tail)
 {
     if (!tail)
         return;
-    while (tail->oldest)
+    while (tail->n)
         drop_oldest(tail);
+    free(tail->ring);
     for (int i = 0; i < TAIL_READERS_MAX; i++)
         if (tail->fds[i] >= 0)
             close(tail->fds[i]);
@@ -60,7 +67,6 @@ static struct entry *entry_new(const struct redo_record *record)
     struct entry *entry = malloc(sizeof *entry + record->changes.n);
     if (!entry)
         return NULL;
-    entry->next = NULL;
     entry->record = *record;
     entry->record.changes.p = entry->bytes;
     memcpy(entry->bytes, record->changes.p, record->changes.n);
@@ -75,19 +81,42 @@ static void wake_readers(const struct tail *tail)
             continue; /* it has been told often enough */
 }
 
+/* Room for one more. */
+static bool tail_grow(struct tail *tail)
+{
+    if (tail->n < tail->room)
+        return true;
+    size_t room = tail->room ? 2 * tail->room : TAIL_ROOM_MIN;
+    struct entry **ring = malloc(room * sizeof *ring);
+    if (!ring)
+        return false;
+    for (size_t i = 0; i < tail->n; i++)
+        ring[i] = tail_at(tail, i);
+    free(tail->ring);
+    tail->ring = ring;
+    tail->room = room;
+    tail->first = 0;
+    return true;
+}
+
+/* Whether the record is the one behind the newest: then its place follows from its number. */
+static bool tail_continues(const struct tail *tail, const struct redo_record *record)
+{
+    return !tail->n || tail_at(tail, tail->n - 1)->record.number + 1 == record->number;
+}
+
 void tail_put(struct tail *tail, const struct redo_record *record)
 {
     struct entry *entry = entry_new(record);
     pthread_mutex_lock(&tail->mutex);
-    while (tail->oldest && (!entry || tail->bytes + record->changes.n > tail->bytes_max))
+    bool keeps = entry && tail_continues(tail, record) && tail_grow(tail);
+    while (tail->n && (!keeps || tail->bytes + record->changes.n > tail->bytes_max))
         drop_oldest(tail);
-    if (entry) {
-        if (tail->newest)
-            tail->newest->next = entry;
-        else
-            tail->oldest = entry;
-        tail->newest = entry;
+    if (entry && tail_grow(tail)) {
+        tail->ring[(tail->first + tail->n++) & (tail->room - 1)] = entry;
         tail->bytes += record->changes.n;
+    } else {
+        free(entry);
     }
     wake_readers(tail);
     pthread_mutex_unlock(&tail->mutex);
@@ -124,15 +153,15 @@ size_t tail_read(struct tail *tail, uint64_t after, uint64_t upto, struct buf *t
     size_t n = 0;
     buf_clear(to);
     pthread_mutex_lock(&tail->mutex);
-    const struct entry *entry = tail->oldest;
-    *too_old = after < upto && (!entry || entry->record.number > after + 1);
-    while (entry && entry->record.number <= after)
-        entry = entry->next;
-    for (; !*too_old && entry && entry->record.number <= upto; entry = entry->next) {
-        bool full = n && to->len + entry->record.changes.n > TAIL_READ_BYTES;
-        if (n == TAIL_READ_RECORDS || full)
+    uint64_t oldest = tail->n ? tail_at(tail, 0)->record.number : 0;
+    *too_old = after < upto && (!tail->n || oldest > after + 1);
+    size_t i = after >= oldest ? (size_t)(after + 1 - oldest) : 0;
+    for (; !*too_old && i < tail->n; i++) {
+        const struct redo_record *record = &tail_at(tail, i)->record;
+        bool full = n && to->len + record->changes.n > TAIL_READ_BYTES;
+        if (record->number > upto || n == TAIL_READ_RECORDS || full)
             break;
-        record_pack(&entry->record, to);
+        record_pack(record, to);
         n++;
     }
     pthread_mutex_unlock(&tail->mutex);
