@@ -260,7 +260,7 @@ static void tell_event(struct view *view, const struct tidings_event *event)
 
 static uint64_t newest_position(struct view *view)
 {
-    return view->stamp;
+    return view->stamp ? view->stamp : local_of(view)->last_id;
 }
 
 static bool has_position(struct view *view, uint64_t position)
