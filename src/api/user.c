@@ -105,7 +105,7 @@ void run_user_ids(struct exchange *ex)
         return;
     }
     uint64_t *users = arena_alloc(http_request_arena(ex->req), page.limit * sizeof *users);
-    ex->answer.err = users ? tidings_users(ex->api->config.tidings, after, page.limit, users, &n)
+    ex->answer.err = users ? tidings_users(ex->api->config.tidings, after, users, page.limit, &n)
                            : TIDINGS_NO_MEMORY;
     if (ex->answer.err)
         exchange_refuse(ex);

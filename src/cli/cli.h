@@ -22,7 +22,6 @@ extern const struct cli_command command_export;
 extern const struct cli_command command_import;
 extern const struct cli_command command_promote;
 extern const struct cli_command command_log;
-extern const struct cli_command command_bridge;
 extern const struct cli_command command_compare;
 extern const struct cli_command command_bench_engine;
 extern const struct cli_command command_help;

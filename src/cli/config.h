@@ -7,7 +7,7 @@
 #ifndef CLI_CONFIG_H
 #define CLI_CONFIG_H
 
-#include "cli/where.h"
+#include "cli/old.h"
 #include "http/http.h"
 #include "tidings.h"
 
@@ -46,6 +46,8 @@ struct config {
     const char *webhook_ca_file;
     const char *kafka, *kafka_topic, *kafka_sasl, *kafka_user, *kafka_ca_file;
     const char *tables;
+    struct old_args old;
+    bool old_refill;
     bool dev;
     struct tidings_settings engine;
     struct http_config http;
