@@ -1162,6 +1162,7 @@ struct tidings_answer {
             struct tidings_event *rows;
             size_t n;
             struct tidings_cursor next; /* where to ask again later; {0, 0} is from the beginning */
+            uint64_t newest; /* no event that happens after this answer has an id up to that */
         } events;
     } u;
     void *memory; /* private */

@@ -24,6 +24,7 @@ void render_users(const struct exchange *ex, const struct tidings_answer *answer
 prepare_fn prepare_profile_set, prepare_profile, prepare_profile_many, prepare_profile_search,
     prepare_author_page;
 render_fn render_profile, render_profile_many, render_profile_search, render_author_page;
+run_fn run_user_ids;
 
 /* post.c */
 prepare_fn prepare_publish, prepare_post, prepare_post_by_key, prepare_post_many, prepare_edit,

@@ -115,6 +115,8 @@ void render_post_many(const struct exchange *ex, const struct tidings_answer *an
             put_u64(out, "id", row->post.id);
         else
             put_post(out, &row->post);
+        if (row->err && row->post.key.n)
+            put_text(out, "key", row->post.key);
         put_found(out, row->err);
         json_out_end(out);
     }

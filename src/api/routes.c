@@ -47,6 +47,7 @@ const struct route routes[] = {
     {PUT,    "/v1/users/me",                "setProfile",     USER, PROFILE, 200, prepare_profile_set,    render_profile,     NULL, ""},
     {GET,    "/v1/users",                   "listProfiles",   USER, PROFILE, 200, prepare_profile_many,   render_profile_many, NULL, "ids"},
     {GET,    "/v1/users/search",            "searchProfiles", USER, PROFILE, 200, prepare_profile_search, render_profile_search, NULL, "prefix limit cursor"},
+    {GET,    "/v1/users/ids",               "listUserIds",    SERVICE, PROFILE, 200, NULL,                NULL,               run_user_ids, "after limit"},
     {GET,    "/v1/users/{user_id}",         "getProfile",     USER, PROFILE, 200, prepare_profile,        render_profile,     NULL, ""},
     {GET,    "/v1/users/{user_id}/posts",   "listPosts",      USER, POSTS, 200, prepare_author_page,    render_author_page, NULL, "read_status limit cursor"},
 

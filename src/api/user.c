@@ -63,6 +63,56 @@ void render_profile_many(const struct exchange *ex, const struct tidings_answer 
     end_items(out);
 }
 
+/* ---- All of them ---------------------------------------------------------------------------- */
+
+static void put_user_ids(struct exchange *ex, const uint64_t *users, size_t n, bool more)
+{
+    struct json_out out;
+    struct buf *buf = &exchange_loop(ex)->out;
+    buf_clear(buf);
+    json_out_init(&out, buf);
+    json_out_object(&out);
+    json_out_key(&out, "user_ids");
+    json_out_array(&out);
+    for (size_t i = 0; i < n; i++)
+        json_out_u64(&out, users[i]);
+    json_out_end(&out);
+    json_out_key(&out, "next_after");
+    if (more)
+        json_out_u64(&out, users[n - 1]);
+    else
+        json_out_null(&out);
+    json_out_end(&out);
+    exchange_json(ex, 200, "application/json", buf);
+}
+
+/* At once, on the loop's thread: a page is a few hundred looks into the tables. */
+void run_user_ids(struct exchange *ex)
+{
+    const struct tidings_settings *settings = &ex->api->config.settings;
+    struct http_text text = http_query_get(&ex->query, "after");
+    struct tidings_page page = {.limit = (uint32_t)settings->page_default};
+    uint64_t after = 0;
+    size_t n = 0;
+    if (text.p && !parse_id(text, &after)) {
+        exchange_invalid(ex, "after", "the id of a user, or 0");
+        return;
+    }
+    if (!query_limit(ex, &page))
+        return;
+    if (page.limit > settings->page_max) {
+        exchange_invalid(ex, "limit", "1 to %llu", (unsigned long long)settings->page_max);
+        return;
+    }
+    uint64_t *users = arena_alloc(http_request_arena(ex->req), page.limit * sizeof *users);
+    ex->answer.err = users ? tidings_users(ex->api->config.tidings, after, users, page.limit, &n)
+                           : TIDINGS_NO_MEMORY;
+    if (ex->answer.err)
+        exchange_refuse(ex);
+    else
+        put_user_ids(ex, users, n, n == page.limit);
+}
+
 /* ---- By name -------------------------------------------------------------------------------- */
 
 static bool open_cursor(struct exchange *ex, struct http_text cursor)

@@ -23,7 +23,6 @@ extern const struct cli_command command_import;
 extern const struct cli_command command_promote;
 extern const struct cli_command command_log;
 extern const struct cli_command command_cluster;
-extern const struct cli_command command_bridge;
 extern const struct cli_command command_compare;
 extern const struct cli_command command_bench_engine;
 extern const struct cli_command command_help;

@@ -10,7 +10,6 @@
 #ifndef CLI_CLUSTER_COMMAND_H
 #define CLI_CLUSTER_COMMAND_H
 
-#include "auth/jwt.h"
 #include "cli/where.h"
 
 struct cluster_args {
@@ -29,18 +28,5 @@ int cluster_init_run(const struct cluster_args *args, const struct tidings_optio
 int cluster_begin_run(const struct cluster_args *args, const struct tidings_options *how);
 int cluster_status_run(const struct cluster_args *args, const struct tidings_options *how);
 int cluster_targets_run(const struct cluster_args *args, const struct tidings_options *how);
-
-/* token.c: a token of an admin for a minute, signed as by the server with that file of settings, or NULL. False, after what is wrong has been
- * said. */
-bool token_for_admin(const char *config, char token[JWT_MAX]);
-
-/* Says why something failed: the code to exit with. */
-int cluster_failed(enum tidings_err err, const char *message);
-/* The same about the database. */
-int cluster_log_failed(enum tidings_err err, const char *message);
-
-/* The document, which is freed, and a line's end on standard output. */
-struct buf;
-int cluster_print(struct buf *text);
 
 #endif

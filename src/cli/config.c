@@ -53,6 +53,11 @@ static const struct cli_option options[] = {
     TEXT(kafka_ca_file, "FILE", NULL, "CA certificates for Kafka, instead of the system's")
     TEXT(tables, "URL", NULL,
          "mysql://user@host:3306/database where tables for others to read are kept; log: where the log of --mysql is")
+    OLD_OPTIONS(struct config, old, false,
+        "the Redis of an old application, one or some nodes of a cluster, whose keys are kept in step"),
+    {"old_share", OPTION_PARSED, "PERCENT", AT(old.share), .parse = share_parse, .must = OLD_SHARE_MUST,
+     .help = OLD_SHARE_HELP},
+    {"old_refill", OPTION_FLAG, NULL, AT(old_refill), .help = "begin with filling all their keys anew"},
     TEXT(listen, "HOST:PORT", "127.0.0.1:8080", "address to listen on")
     {"durability", OPTION_WORD, "commit|second", AT(durability), .text = "commit",
      .help = "commit: a change is synced before it is acknowledged; second: once a second"},
@@ -103,7 +108,8 @@ const struct cli_command command_serve = {
         "that jwks_url does; the password of the log in MySQL from TIDINGS_MYSQL_PASSWORD or the "
         "first line of the file that "
         "TIDINGS_MYSQL_PASSWORD_FILE names, those of Redis, Kafka and the tables likewise "
-        "(TIDINGS_REDIS_PASSWORD, TIDINGS_KAFKA_PASSWORD, TIDINGS_TABLES_PASSWORD, by default that "
+        "(TIDINGS_REDIS_PASSWORD, TIDINGS_OLD_REDIS_PASSWORD, TIDINGS_KAFKA_PASSWORD, "
+        "TIDINGS_TABLES_PASSWORD, by default that "
         "of MySQL).\n\n"
         "--dev makes its own secret, fills an empty data directory with a demo community, a new "
         "one if none is given, and listens on loopback only. Requests are not logged unless "

@@ -7,7 +7,7 @@
 #ifndef CLI_CONFIG_H
 #define CLI_CONFIG_H
 
-#include "cli/where.h"
+#include "cli/old.h"
 #include "http/http.h"
 #include "tidings.h"
 
@@ -21,7 +21,7 @@
     X(webhook_timeout_ms, 10000, 1, 600000, "time for a call to a webhook")                    \
     X(webhook_backoff_first_ms, 1000, 1, 86400000, "time until a failed call is made again")   \
     X(webhook_backoff_most_ms, 3600000, 1, 86400000, "doubling with every failure up to this") \
-    X(tables_compare_hours, 24, 0, 8760, "hours in which all tables are compared; 0: never")     \
+    X(tables_compare_hours, 24, 0, 8760, "hours in which all tables are compared; 0: never")   \
     X(webhook_give_up_hours, 72, 0, 87600,                                                     \
       "hours of failing until an event is given up; 0: at once")
 
@@ -46,6 +46,8 @@ struct config {
     const char *webhook_ca_file;
     const char *kafka, *kafka_topic, *kafka_sasl, *kafka_user, *kafka_ca_file;
     const char *tables;
+    struct old_args old;
+    bool old_refill;
     bool dev;
     struct tidings_settings engine;
     struct http_config http;

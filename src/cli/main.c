@@ -6,9 +6,9 @@
 #include "cli/help.h"
 
 const struct cli_command *const cli_commands[] = {
-    &command_serve,   &command_token,        &command_routes, &command_verify,  &command_backup,
-    &command_restore, &command_export,       &command_import, &command_promote, &command_log,
-    &command_cluster, &command_bench_engine, &command_help,   &command_version,
+    &command_serve,   &command_token,   &command_routes,       &command_verify,  &command_backup,
+    &command_restore, &command_export,  &command_import,       &command_promote, &command_log,
+    &command_cluster, &command_compare, &command_bench_engine, &command_help,    &command_version,
 };
 const size_t cli_n_commands = sizeof cli_commands / sizeof *cli_commands;
 

@@ -41,6 +41,7 @@ struct server {
     struct password redis_password;
     struct password kafka_password;
     struct password tables_password;
+    struct password old_redis_password;
     struct tidings *tidings;
     struct keyring *keys;
     pthread_mutex_t keys_lock; /* two threads may read the keys again */
@@ -379,6 +380,7 @@ static int start_consume(struct server *server)
 {
     const struct config *config = &server->config;
     const char *message;
+    struct redis_options old_redis = old_options(&config->old, &server->old_redis_password);
     struct consume_config consume = {
         .tidings = server->tidings,
         .mysql = config->mysql,
@@ -399,6 +401,11 @@ static int start_consume(struct server *server)
         .redis_password = server->redis_password.given ? server->redis_password.text : NULL,
         .redis_ca = config->redis_ca,
         .redis_tls = !strcmp(config->redis_tls, "verify"),
+        .old_redis = config->old.redis ? &old_redis : NULL,
+        .old_names = &config->old.names,
+        .old_share = (uint32_t)config->old.share,
+        .old_schemes = old_schemes(&config->old),
+        .old_refill = config->old_refill,
     };
     server->consume = consume_start(&consume, &message);
     if (!server->consume)
@@ -488,6 +495,7 @@ static void stop(struct server *server)
     api_free(server->api);
     keyring_free(server->keys);
     server->push = NULL;
+    server->consume = NULL;
     server->http = NULL;
     server->api = NULL;
     server->jwks = NULL;
@@ -619,6 +627,10 @@ static int complete_config(struct config *config, struct dev_dir *dev_dir)
         long cores = sysconf(_SC_NPROCESSORS_ONLN);
         config->threads = cores > 0 ? (uint64_t)cores : 1;
     }
+    if (config->old.redis && !config->old.share) {
+        fprintf(stderr, "tidings: old_redis needs old_share: of which part of the users\n");
+        return EXIT_USAGE;
+    }
     if (config->dev && !is_loopback(config->listen)) {
         fprintf(stderr, "tidings: --dev listens on loopback only\n");
         return EXIT_USAGE;
@@ -643,6 +655,8 @@ static int serve(struct server *server)
         code = password_read(KAFKA_PASSWORD, &server->kafka_password);
     if (code == OPTIONS_READ)
         code = password_read(TABLES_PASSWORD, &server->tables_password);
+    if (code == OPTIONS_READ)
+        code = password_read(OLD_REDIS_PASSWORD, &server->old_redis_password);
     if (code != OPTIONS_READ)
         return code;
     bool again;

@@ -2,12 +2,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "auth/jwt.h"
 #include "cli/cli.h"
-#include "cli/cluster_command.h"
-#include "cli/config.h"
+#include "cli/signing.h"
 #include "tidings.h"
 
 struct token_args {
@@ -62,91 +59,36 @@ static enum jwt_role role_of(const char *text)
     return (enum jwt_role)role;
 }
 
-/* The keys that sign: of --keys, or those of the server: the environment's and its keys file's. */
-static bool take_keys(const struct token_args *args, const struct config *server, struct keys *keys,
-                      struct keys_note *note)
+static int print_token(const struct token_args *args, const struct signing *signing)
 {
-    const char *secret = args->keys ? NULL : getenv("TIDINGS_JWT_SECRET");
-    const char *file = args->keys ? args->keys : server->jwt_keys_file;
-    bool ok = (!secret || !keys_add_secrets(keys, secret, note)) &&
-              (!file || !keys_add_file(keys, file, note));
-    if (ok && !keys_count(keys))
-        snprintf(
-            note->error, sizeof note->error,
-            "no key to sign with: give --keys FILE or --config FILE, or set TIDINGS_JWT_SECRET "
-            "or TIDINGS_JWT_KEYS_FILE");
-    return ok && keys_count(keys);
-}
-
-/* False, after what is wrong has been said. */
-static bool make_token(const struct token_args *args, const struct config *server,
-                       char token[JWT_MAX])
-{
-    struct keys_note note = {.error = "out of memory"};
-    struct keys *keys = keys_new();
-    bool ok = keys && take_keys(args, server, keys, &note);
+    char token[JWT_MAX];
     const struct jwt_grant grant = {.user_id = args->user,
                                     .role = role_of(args->role),
                                     .ttl_s = args->ttl_s,
                                     .scope = args->scope,
-                                    .issuer = server->jwt_issuer,
-                                    .audience = server->jwt_audience,
                                     .kid = args->kid};
-    if (ok && !jwt_sign(keys, &grant, time(NULL), token)) {
-        ok = false;
-        snprintf(note.error, sizeof note.error,
-                 "no key%s%s that holds now can sign: a secret can, and a JWK of Ed25519 with d",
-                 args->kid ? " of kid " : "", args->kid ? args->kid : "");
+    if (signing_sign(signing, grant, token)) {
+        puts(token);
+        return EXIT_FINE;
     }
-    keys_unref(keys);
-    if (*note.warning)
-        fprintf(stderr, "tidings: %s\n", note.warning);
-    if (!ok)
-        fprintf(stderr, "tidings: %s\n", note.error);
-    return ok;
-}
-
-static int print_token(const struct token_args *args, const struct config *server)
-{
-    char token[JWT_MAX];
-    if (!make_token(args, server, token))
-        return EXIT_BROKEN;
-    puts(token);
-    return EXIT_FINE;
-}
-
-/* As `tidings serve` with that file would have them. */
-static int read_server(const struct token_args *args, struct config *server)
-{
-    char serve[] = "serve", flag[] = "--config";
-    char *argv[] = {serve, flag, NULL, NULL};
-    char *file = args->config ? strdup(args->config) : NULL;
-    argv[2] = file;
-    int code = config_read(server, file ? 3 : 1, argv);
-    free(file);
-    return code;
-}
-
-bool token_for_admin(const char *config, char token[JWT_MAX])
-{
-    const struct token_args args = {.user = 1, .role = "admin", .ttl_s = 60, .config = config};
-    struct config server;
-    bool ok = read_server(&args, &server) == OPTIONS_READ && make_token(&args, &server, token);
-    config_release(&server);
-    return ok;
+    fprintf(
+        stderr,
+        "tidings: no key%s%s that holds now can sign: a secret can, and a JWK of Ed25519 with d\n",
+        args->kid ? " of kid " : "", args->kid ? args->kid : "");
+    return EXIT_BROKEN;
 }
 
 static int run(int argc, char **argv)
 {
     struct token_args args;
-    struct config server;
+    struct signing signing;
     int code = options_start(&command_token, &args, argc, argv);
     if (code != OPTIONS_READ)
         return code;
-    code = read_server(&args, &server);
+    code = signing_open(&signing, args.keys, args.config);
     if (code == OPTIONS_READ)
-        code = print_token(&args, &server);
-    config_release(&server);
+        code = print_token(&args, &signing);
+    signing_close(&signing);
     return code;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "consume/kafka_target.h"
+#include "consume/old_redis_target.h"
 #include "consume/redis_target.h"
 #include "consume/tables_target.h"
 #include "sql/url.h"
@@ -17,6 +18,8 @@ struct consume {
     struct consumer *redis_consumer;
     struct tables *tables;
     struct consumer *tables_consumer;
+    struct old_redis_target *old_redis;
+    struct consumer *old_redis_consumer;
 };
 
 /* As it always was called where there is a database. */
@@ -99,6 +102,23 @@ static bool start_tables(struct consume *consume, const struct consume_config *c
     return consume->tables_consumer != NULL;
 }
 
+static bool start_old_redis(struct consume *consume, const struct consume_config *config,
+                            char why[KAFKA_WHY_MAX])
+{
+    const char *message;
+    if (!config->old_redis)
+        return true;
+    consume->old_redis = old_redis_target_new(config, &message);
+    if (!consume->old_redis) {
+        snprintf(why, KAFKA_WHY_MAX, "old_redis: %s", message);
+        return false;
+    }
+    snprintf(why, KAFKA_WHY_MAX, "out of memory");
+    consume->old_redis_consumer =
+        consume_target_start(config->tidings, &old_redis_target, consume->old_redis, config->page);
+    return consume->old_redis_consumer != NULL;
+}
+
 struct consume *consume_start(const struct consume_config *config, const char **message)
 {
     static char why[KAFKA_WHY_MAX];
@@ -107,7 +127,7 @@ struct consume *consume_start(const struct consume_config *config, const char **
     if (!consume)
         return NULL;
     if (start_kafka(consume, config, why) && start_redis(consume, config, why) &&
-        start_tables(consume, config, why))
+        start_tables(consume, config, why) && start_old_redis(consume, config, why))
         return consume;
     *message = why;
     consume_stop(consume);
@@ -124,5 +144,7 @@ void consume_stop(struct consume *consume)
     kafka_target_free(consume->kafka);
     redis_target_free(consume->redis);
     tables_free(consume->tables);
+    consume_target_stop(consume->old_redis_consumer);
+    old_redis_target_free(consume->old_redis);
     free(consume);
 }

@@ -8,6 +8,7 @@
  *     kafka_target.c   Kafka: docs/EVENTS.md
  *     redis_target.h   keys in Redis: docs/FORMAT.md
  *     tables_*.c       tables in MySQL: docs/operations/tables.md
+ *     old_redis_target.c  the keys of an application that people come from: docs/MIGRATING.md
  *
  * It knows the engine by its operations alone: EVENTS to read, CONSUMER_SET and WEBHOOK_REPORT to write. The position is a row of the
  * engine's, so whoever makes changes next goes on there.
@@ -16,6 +17,9 @@
 #define CONSUME_CONSUME_H
 
 #include "tidings.h"
+
+struct legacy_names;
+struct redis_options;
 
 struct consume_config {
     struct tidings *tidings;
@@ -33,6 +37,12 @@ struct consume_config {
         redis; /* nodes, host:port with commas; NULL: no Redis. The rest as in struct tidings_options */
     const char *redis_user, *redis_password, *redis_ca;
     bool redis_tls;
+    /* The Redis of an old application; NULL: none. The share is in millionths, schemes as in legacy/bridge.h. */
+    const struct redis_options *old_redis;
+    const struct legacy_names *old_names;
+    uint32_t old_share;
+    unsigned old_schemes;
+    bool old_refill;
 };
 
 struct consume;

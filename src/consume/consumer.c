@@ -60,6 +60,7 @@ struct consumer {
     int64_t failing_since;                       /* by the clock; 0: it gets on */
     int64_t told_trouble_ms;
     int64_t waiting_since; /* of the first event of the page */
+    bool stored_waiting;   /* whether the row has a time of that */
     int backoff_ms;
 
     size_t n;
@@ -116,6 +117,7 @@ static void take_row(struct consumer *consumer, const struct tidings_webhook *ro
     consumer->wish = row->rebuild;
     consumer->reconcile = row->reconcile;
     consumer->has_letters_again = row->letters_again != 0;
+    consumer->stored_waiting = row->waiting_since != 0;
     if (!goes_on)
         consumer->told = consumer->refused = 0;
     consumer->has_looked &= same_term;
@@ -188,6 +190,7 @@ static bool report_extra(struct consumer *consumer, const struct report_extra *e
         return false;
     }
     consumer->stored = consumer->position;
+    consumer->stored_waiting = consumer->waiting_since != 0;
     consumer->told = consumer->refused = 0;
     memcpy(consumer->told_trouble, consumer->trouble, sizeof consumer->trouble);
     return true;
@@ -332,7 +335,9 @@ static bool tell_page(struct consumer *consumer)
 static int until_report(const struct consumer *consumer)
 {
     int64_t left_ms = consumer->reported_ms + REPORT_MS - wait_now_ms();
-    if (consumer->position == consumer->stored)
+    bool waits = consumer->target->step && consumer->waiting_since;
+    if (consumer->position == consumer->stored &&
+        (!consumer->target->step || waits == consumer->stored_waiting))
         return -1;
     return left_ms > 0 ? (int)left_ms : 0;
 }
@@ -510,6 +515,36 @@ static bool look_after(struct consumer *consumer)
     return consumer->term != 0;
 }
 
+/* ---- Targets that read by themselves -------------------------------------------------------- */
+
+static void take_work(struct consumer *consumer, const struct consumer_work *work)
+{
+    if (!consumer->term || consumer->generation != work->generation)
+        return;
+    if (consumer->position < work->position)
+        consumer->position = work->position;
+    consumer->told += work->told;
+    consumer->waiting_since = work->waiting_since;
+}
+
+static int consumer_work(struct consumer *consumer, bool *eager)
+{
+    struct consumer_work work = {.generation = consumer->generation};
+    bool fine = consumer->target->step(consumer->ctx, consumer, &work);
+    take_work(consumer, &work);
+    if (!fine)
+        return consumer->failing_since ? back_off(consumer) : 0;
+    consumer->backoff_ms = 0;
+    consume_note(consumer, "");
+    if (!until_report(consumer))
+        report(consumer);
+    if (work.more || !consumer->term)
+        return 0;
+    *eager = true;
+    int left_ms = until_report(consumer);
+    return left_ms < 0 ? TICK_MS : left_ms;
+}
+
 /* ---- The thread ----------------------------------------------------------------------------- */
 
 static void rest(struct consumer *consumer)
@@ -534,6 +569,8 @@ static int consumer_step(struct consumer *consumer, bool *eager)
     bool changed = atomic_exchange(&consumer->changed, false);
     if ((changed || !consumer->term) && !read_row(consumer, term))
         return back_off(consumer);
+    if (consumer->target->step)
+        return consumer_work(consumer, eager);
     if (!look_after(consumer) || !fill_step(consumer) || !tell_letters(consumer) ||
         !reconcile_step(consumer) || !read_page(consumer))
         return back_off(consumer);

@@ -40,6 +40,16 @@ enum consumer_filled {
     CONSUMER_FILL_DONE,
 };
 
+/* What a step of a target that reads the events by itself has come to. */
+struct consumer_work {
+    uint64_t generation; /* in: of the row; another one than before: begin anew */
+    uint64_t position;   /* out: all events up to it are settled */
+    uint64_t told;       /* out: events that were settled in this step */
+    int64_t
+        waiting_since; /* out: of the first event that is not settled, or of what else is to be done; 0: nothing is */
+    bool more; /* out: there is more to be done now */
+};
+
 /* What a kind of target does. All on the consumer's thread. */
 struct consumer_target {
     const char *name; /* of its row: a dot and a word */
@@ -60,6 +70,9 @@ struct consumer_target {
     /* Looks whether the target still has what it was told, once a second at most and before anything else of a term; NULL: it does not. It may
      * call consume_rebuild or consume_go_back. False: it failed, and consume_note() was told why. */
     bool (*look)(void *ctx, struct consumer *consumer, bool first);
+    /* NULL, or in place of tell(): the target keeps its position where it writes, and the row has a copy for those who look. False: as for
+     * tell(). Called once a second at least while it is this server's turn. */
+    bool (*step)(void *ctx, struct consumer *consumer, struct consumer_work *work);
     /* Tells what it can. False: not all of it is settled, and consume_note() was told why, or it is time to stop. While it waits
      * it asks consume_goes_on(). */
     bool (*tell)(void *ctx, struct consumer *consumer, struct consumer_page *page);

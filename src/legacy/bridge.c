@@ -10,7 +10,7 @@
 #include "base/wait.h"
 #include "legacy/bridge_internal.h"
 
-enum { IDLE_MS = 50, AWAY_MS = 500, SAVE_MS = 1000 };
+enum { SAVE_MS = 500 };
 /* A slot that moves looks as one whose node was replaced: not more often than that. */
 enum { ANEW_EVERY_MS = 30000 };
 
@@ -23,31 +23,35 @@ void say(struct bridge *bridge, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    bridge->options->say(line);
+    bridge->options.say(bridge->options.ctx, line);
 }
 
-bool fail_tidings(struct bridge *bridge, enum tidings_err err, const char *message)
+bool fail_tidings(struct bridge *bridge, enum tidings_err err)
 {
-    snprintf(bridge->trouble, sizeof bridge->trouble, "Tidings: %s",
-             message ? message : tidings_err_text(err));
+    snprintf(bridge->trouble, sizeof bridge->trouble, "Tidings: %s", tidings_err_text(err));
+    return false;
+}
+
+bool fail_ask(struct bridge *bridge)
+{
+    snprintf(bridge->trouble, sizeof bridge->trouble, "%s", bridge->ask->trouble);
     return false;
 }
 
 bool fail_old(struct bridge *bridge)
 {
     snprintf(bridge->trouble, sizeof bridge->trouble, "%s", bridge->old->trouble);
-    bridge->unwelcome = old_is_unwelcome(bridge->old);
     return false;
 }
 
 bool in_share(const struct bridge *bridge, uint64_t user)
 {
-    return share_has(bridge->options->share, user);
+    return share_has(bridge->options.share, user);
 }
 
 bool is_stopped(const struct bridge *bridge)
 {
-    return bridge->options->stopped();
+    return !bridge->options.goes_on(bridge->options.ctx);
 }
 
 /* ---- Reading that is told and not kept -------------------------------------------------------- */
@@ -96,9 +100,6 @@ static bool take_passing(struct bridge *bridge, bool *anew)
         bridge->n_passing -= fine;
     }
     pthread_mutex_unlock(&bridge->mutex);
-    if (begins)
-        say(bridge, "servers tell of reading without keeping it: whoever reads is filled anew, and "
-                    "everybody at every start; `read_events = 1` on all servers spares that");
     return fine;
 }
 
@@ -115,9 +116,8 @@ static bool mark(struct bridge *bridge, const struct tidings_event *event)
 {
     struct legacy_item item;
     bool unread = event->type == TIDINGS_EVENT_POST_UNREAD;
-    enum tidings_err err = ask_member(bridge->ask, event->target_id, &item.member);
-    if (err)
-        return fail_tidings(bridge, err, NULL);
+    if (!ask_engine_member(bridge->ask, event->target_id, &item.member))
+        return fail_ask(bridge);
     item.author = event->author_id;
     item.read_at = event->happened_at;
     if (unread && !note_left(bridge, event))
@@ -153,52 +153,60 @@ static bool apply(struct bridge *bridge, const struct tidings_event *event)
     }
 }
 
-static uint64_t age_ms(int64_t happened_at)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    int64_t age = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 - happened_at;
-    return age > 0 ? (uint64_t)age : 0;
-}
-
 /* A copy, since whatever is asked next takes the answer's place. */
-static bool next_page(struct bridge *bridge, struct tidings_event events[BRIDGE_PAGE], size_t *n)
+static bool next_page(struct bridge *bridge, uint32_t limit, size_t *n, uint64_t *newest)
 {
     const struct tidings_answer *answer;
     struct tidings_op op = {.kind = TIDINGS_OP_EVENTS,
-                            .u.page = {BRIDGE_PAGE, {bridge->state.position, 0}}};
-    enum tidings_err err = ask_one(bridge->ask, &op, &answer);
+                            .u.page = {limit, {bridge->state.position, 0}}};
+    enum tidings_err err = ask_engine_run(bridge->ask, &op, &answer);
     if (err)
-        return fail_tidings(bridge, err, NULL);
+        return fail_tidings(bridge, err);
     *n = answer->u.events.n;
+    *newest = answer->u.events.newest;
     if (*n)
-        memcpy(events, answer->u.events.rows, *n * sizeof *events);
+        memcpy(bridge->events_page, answer->u.events.rows, *n * sizeof *bridge->events_page);
     return true;
+}
+
+/* Behind the last event that there is. */
+static void reach_end(struct bridge *bridge, uint64_t newest)
+{
+    if (bridge->state.position < newest)
+        bridge->state.position = newest;
+    bridge->state.fresh_at = state_now_ms();
+    bridge->event_at = 0;
 }
 
 static bool page_step(struct bridge *bridge, bool *more)
 {
-    struct tidings_event events[BRIDGE_PAGE];
+    const struct tidings_event *events = bridge->events_page;
+    uint32_t limit = ask_engine_page(bridge->ask);
+    uint64_t newest;
     size_t n = 0;
-    if (!next_page(bridge, events, &n))
+    if (!next_page(bridge, limit, &n, &newest))
         return false;
-    if (n && bridge->horizon < events[n - 1].event_id)
-        bridge->horizon = events[n - 1].event_id;
+    bool is_end = n < limit;
+    uint64_t last = n ? events[n - 1].event_id : bridge->state.position;
+    if (bridge->horizon < (is_end ? newest : last))
+        bridge->horizon = is_end ? newest : last;
     for (size_t i = 0; i < n; i++) {
-        bridge->counts.lag_ms = age_ms(events[i].happened_at);
-        if (!apply(bridge, &events[i]))
+        bridge->event_at = events[i].happened_at;
+        if (is_stopped(bridge) || !apply(bridge, &events[i]))
             return false;
-        bridge->counts.events++;
+        bridge->state.last_event = events[i].event_id;
+        bridge->state.last_at = (uint64_t)events[i].happened_at;
+        bridge->events++;
     }
-    if (!settle(bridge, n ? events[n - 1].event_id : bridge->state.position))
+    if (!settle(bridge, last))
         return false;
-    if (n < BRIDGE_PAGE)
-        bridge->counts.lag_ms = 0;
+    if (is_end)
+        reach_end(bridge, newest);
     *more |= n > 0;
     return true;
 }
 
-/* ---- The loop --------------------------------------------------------------------------------- */
+/* ---- Steps ------------------------------------------------------------------------------------ */
 
 /* A process that went and came back is noticed by whoever asks all of them. */
 static bool look_at_nodes(struct bridge *bridge)
@@ -219,6 +227,10 @@ static bool begin_anew(struct bridge *bridge, const char *why)
     bridge->begun_ms = wait_now_ms();
     say(bridge, "%s: all keys are filled anew, from event %llu on", why,
         (unsigned long long)bridge->state.position);
+    if (bridge->state.passing)
+        say(bridge,
+            "reading leaves no events: whoever reads is filled anew, and everybody at every start "
+            "and takeover; read_events = 1 spares that");
     return true;
 }
 
@@ -229,22 +241,33 @@ static bool hold(struct bridge *bridge)
         return true;
     if (!state_take(bridge, &anew))
         return false;
-    anew |= !bridge->has_held && bridge->options->refill;
+    anew |= !bridge->refilled && bridge->options.refill;
     if (anew && !begin_anew(bridge, "nothing is known to be in step")) {
         bridge->holds = false;
         return false;
     }
+    bridge->refilled = true;
     if (!anew)
         say(bridge, "goes on behind event %llu", (unsigned long long)bridge->state.position);
     bridge->has_held = true;
     return true;
 }
 
+/* Why all must be filled anew; NULL: they need not. */
+static const char *find_reason(struct bridge *bridge)
+{
+    if (bridge->old->replaced && wait_now_ms() - bridge->begun_ms >= ANEW_EVERY_MS)
+        return "the old Redis was restarted, or has failed over";
+    if (bridge->state.row != bridge->row)
+        return "it was sent back";
+    return NULL;
+}
+
 static bool work(struct bridge *bridge, bool *more)
 {
     bool anew = false, fine = hold(bridge) && look_at_nodes(bridge);
-    if (fine && bridge->old->replaced && wait_now_ms() - bridge->begun_ms >= ANEW_EVERY_MS)
-        fine = begin_anew(bridge, "the old Redis was restarted, or has failed over");
+    const char *reason = fine ? find_reason(bridge) : NULL;
+    fine = fine && (!reason || begin_anew(bridge, reason));
     fine = fine && fill_wanted(bridge) && take_passing(bridge, &anew);
     if (fine && anew)
         fine = begin_anew(bridge, "what was read is not known");
@@ -260,46 +283,55 @@ static bool work(struct bridge *bridge, bool *more)
     return fine;
 }
 
-static void pause_ms(int ms)
+/* What was put down and not run is forgotten: it comes again. */
+bool bridge_step(struct bridge *bridge, uint64_t row, bool *more)
 {
-    nanosleep(&(struct timespec){.tv_nsec = ms * 1000000L}, NULL);
+    *more = false;
+    *bridge->trouble = 0;
+    bridge->row = row;
+    bool fine = work(bridge, more);
+    if (fine)
+        *bridge->trouble = 0;
+    bundle_clear(&bridge->bundle);
+    bridge->n_about = 0;
+    return fine;
 }
 
-/* Each trouble is said once, and when it is over. What was put down and not run is forgotten: it comes again. Whom the Redis does not let in at
- * the start was told wrong; later, what was right may become so again. */
-static bool loop(struct bridge *bridge)
+const char *bridge_trouble(const struct bridge *bridge)
 {
-    char said[sizeof bridge->trouble] = "";
-    while (!is_stopped(bridge)) {
-        bridge->unwelcome = false;
-        bool more = false, fine = work(bridge, &more);
-        if (fine)
-            *bridge->trouble = 0;
-        if (!is_stopped(bridge) && strcmp(said, bridge->trouble) != 0)
-            say(bridge, "%s", *bridge->trouble ? bridge->trouble : "all is well again");
-        memcpy(said, bridge->trouble, sizeof said);
-        metrics_write(bridge);
-        bundle_clear(&bridge->bundle);
-        bridge->n_about = 0;
-        if (!fine && bridge->unwelcome && !bridge->has_held)
-            return false;
-        if (!more || !fine)
-            pause_ms(fine ? IDLE_MS : AWAY_MS);
-    }
-    state_let_go(bridge);
-    return true;
+    return bridge->trouble;
 }
 
-bool bridge_run(const struct bridge_options *options)
+/* With trouble the lease ends by itself: a server that is to stop does not wait for a Redis that is away. */
+void bridge_rest(struct bridge *bridge)
+{
+    if (bridge->holds && !*bridge->trouble)
+        state_let_go(bridge);
+    bridge->holds = false;
+}
+
+struct bridge_progress bridge_look(const struct bridge *bridge)
+{
+    struct bridge_progress progress = {.position = bridge->state.position,
+                                       .events = bridge->events};
+    progress.waiting_since = bridge->event_at;
+    if (bridge->state.phase != PHASE_DONE)
+        progress.waiting_since = (int64_t)bridge->state.generation;
+    else if (bridge->old->replaced && !progress.waiting_since)
+        progress.waiting_since = (int64_t)state_now_ms();
+    return progress;
+}
+
+/* ---- The whole --------------------------------------------------------------------------------- */
+
+struct bridge *bridge_new(const struct bridge_options *options)
 {
     struct bridge *bridge = calloc(1, sizeof *bridge);
-    if (!bridge) {
-        options->say("memory is short");
-        return false;
-    }
-    bridge->options = options;
+    if (!bridge)
+        return NULL;
+    bridge->options = *options;
     bridge->old = options->old;
-    bridge->ask = ask_new(options->tidings);
+    bridge->ask = ask_engine_new(options->tidings);
     bridge->about = calloc(BRIDGE_FANS, sizeof *bridge->about);
     bridge->watcher.tell = hear;
     pthread_mutex_init(&bridge->mutex, NULL);
@@ -308,19 +340,22 @@ bool bridge_run(const struct bridge_options *options)
     touch_init();
     fill_init();
     state_init();
-    bool fine = bridge->ask && bridge->about;
-    if (fine) {
-        tidings_watch(options->tidings, &bridge->watcher);
-        fine = loop(bridge);
-        tidings_unwatch(options->tidings, &bridge->watcher);
-    } else {
-        say(bridge, "memory is short");
-    }
+    tidings_watch(options->tidings, &bridge->watcher);
+    if (bridge->ask && bridge->about)
+        return bridge;
+    bridge_free(bridge);
+    return NULL;
+}
+
+void bridge_free(struct bridge *bridge)
+{
+    if (!bridge)
+        return;
+    tidings_unwatch(bridge->options.tidings, &bridge->watcher);
     bundle_release(&bridge->bundle);
     bundle_release(&bridge->others);
     pthread_mutex_destroy(&bridge->mutex);
     ask_free(bridge->ask);
     free(bridge->about);
     free(bridge);
-    return fine;
 }

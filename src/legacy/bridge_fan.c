@@ -3,7 +3,7 @@
  * What concerns all fans of an author: a post that was published, and one that was deleted. Fans are asked for by pages, and how far it has come is
  * kept with the position. Who follows is asked now, not as of then:
  *
- *   - who followed since then was not delivered the post, and is not among those who were (ask_fans)
+ *   - who followed since then was not delivered the post, and is not among those who were (ask_engine_fans)
  *   - who left since then has an event of that behind this one, which fills all
  *
  * A deletion also concerns those who left and kept what they had: they stand in a set of the author's.
@@ -95,10 +95,6 @@ static bool touch_all(struct bridge *bridge, const struct tidings_event *event,
     for (size_t i = 0; i < users->n && fine; i++)
         fine =
             touch_put(bridge, users->at[i], push ? TOUCH_PUSH : TOUCH_GONE, event->event_id, item);
-    if (push)
-        bridge->counts.pushed += users->n;
-    else
-        bridge->counts.taken += users->n;
     return fine && touch_flush(bridge) && fill_wanted(bridge);
 }
 
@@ -107,19 +103,19 @@ static bool page_of_fans(struct bridge *bridge, const struct tidings_event *even
                          struct tidings_cursor *next)
 {
     const struct tidings_answer *answer;
-    struct tidings_op op = {
-        .kind = TIDINGS_OP_FOLLOWERS,
-        .u.users = {.user_id = item->author, .page = {BRIDGE_FANS, bridge->state.fan}}};
-    enum tidings_err err = ask_one(bridge->ask, &op, &answer);
+    struct tidings_op op = {.kind = TIDINGS_OP_FOLLOWERS,
+                            .u.users = {.user_id = item->author,
+                                        .page = {ask_engine_page(bridge->ask), bridge->state.fan}}};
+    enum tidings_err err = ask_engine_run(bridge->ask, &op, &answer);
     if (err)
-        return fail_tidings(bridge, err, NULL);
+        return fail_tidings(bridge, err);
     *next = answer->u.users.next;
     for (size_t i = 0; i < answer->u.users.n; i++)
         id_set_add(users, answer->u.users.rows[i].user_id);
     keep_share(bridge, users);
-    if (event->type == TIDINGS_EVENT_POST_PUBLISHED)
-        err = ask_fans(bridge->ask, item->author, item->post, users->at, &users->n);
-    return !err || fail_tidings(bridge, err, NULL);
+    return event->type != TIDINGS_EVENT_POST_PUBLISHED ||
+           ask_engine_fans(bridge->ask, item->author, item->post, users->at, &users->n) ||
+           fail_ask(bridge);
 }
 
 /* The cursor is Redis's. A page of a small set is the whole of it, whatever was asked for. */
@@ -173,7 +169,6 @@ static bool go_on(struct bridge *bridge, const struct tidings_event *event,
         state->fan = next;
         if (!state_save(bridge))
             return false;
-        metrics_write(bridge);
     }
     return true;
 }
@@ -183,9 +178,8 @@ bool fan_out(struct bridge *bridge, const struct tidings_event *event)
     struct bridge_state *state = &bridge->state;
     struct legacy_item item;
     char title[TITLE_ROOM];
-    enum tidings_err err = ask_post(bridge->ask, event->target_id, &item, title);
-    if (err)
-        return fail_tidings(bridge, err, NULL);
+    if (!ask_engine_post(bridge->ask, event->target_id, &item, title))
+        return fail_ask(bridge);
     item.author = event->author_id;
     item.at = item.at ? item.at : event->happened_at;
     item.read_at = event->happened_at;

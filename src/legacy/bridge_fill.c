@@ -5,20 +5,24 @@
  * last one decides.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "legacy/bridge_internal.h"
 
-enum { GROUP = 16, USERS_PAGE = 256 };
+enum { GROUP = ASK_MANY, USERS_PAGE = 256 };
 
 /* KEYS: companion, FEED, READ, TOTAL_UNREAD, USER_READ, UNREAD_COUNT; then AUTHOR_UNREAD and USER_UNREAD of each author.
- * ARGV: generation, position, schemes, number of authors; these; then of each post: member, when it came (0: never), when it was read or
- * removed (0: unread), the author's place. */
+ * ARGV: generation, position, number of the fill, schemes, number of authors; these; then of each post: member, when it came (0: never),
+ * when it was read or removed (0: unread), the author's place. Answers with the generation if that is newer. */
 static struct redis_script fill_script = {
-    .text = "local known = redis.call('HMGET', KEYS[1], 'generation', 'position')\n"
-            "if known[1] == ARGV[1] and tonumber(known[2]) > tonumber(ARGV[2]) then return 0 end\n"
-            "local schemes, authors = tonumber(ARGV[3]), tonumber(ARGV[4])\n"
+    .text = "local known = redis.call('HMGET', KEYS[1], 'generation', 'position', 'fill')\n"
+            "local generation = tonumber(known[1]) or 0\n"
+            "if generation > tonumber(ARGV[1]) then return known[1] end\n"
+            "if generation == tonumber(ARGV[1]) and (tonumber(known[2]) > tonumber(ARGV[2]) or\n"
+            "    tonumber(known[3]) > tonumber(ARGV[3])) then return 0 end\n"
+            "local schemes, authors = tonumber(ARGV[4]), tonumber(ARGV[5])\n"
             "local first, second = schemes % 2 == 1, schemes >= 2\n"
             "redis.call('DEL', KEYS[1])\n"
             "if first then redis.call('DEL', KEYS[2], KEYS[3]) end\n"
@@ -28,7 +32,7 @@ static struct redis_script fill_script = {
             "  if second then redis.call('DEL', KEYS[6 + 2 * a]) end\n"
             "end\n"
             "local total, unread = 0, {}\n"
-            "for i = 5 + authors, #ARGV, 4 do\n"
+            "for i = 6 + authors, #ARGV, 4 do\n"
             "  local member, at, read = ARGV[i], ARGV[i + 1], ARGV[i + 2]\n"
             "  local a = tonumber(ARGV[i + 3])\n"
             "  if first and at ~= '0' then redis.call('ZADD', KEYS[2], at, member) end\n"
@@ -43,11 +47,12 @@ static struct redis_script fill_script = {
             "end\n"
             "redis.call('HSET', KEYS[1], 'generation', ARGV[1])\n"
             "redis.call('HSET', KEYS[1], 'position', ARGV[2])\n"
+            "redis.call('HSET', KEYS[1], 'fill', ARGV[3])\n"
             "if first then redis.call('SET', KEYS[4], total) end\n"
             "for a, n in pairs(unread) do\n"
-            "  redis.call('HSET', KEYS[1], ARGV[4 + a], '')\n"
+            "  redis.call('HSET', KEYS[1], ARGV[5 + a], '')\n"
             "  if first then redis.call('SET', KEYS[5 + 2 * a], n) end\n"
-            "  if second then redis.call('HSET', KEYS[6], ARGV[4 + a], n) end\n"
+            "  if second then redis.call('HSET', KEYS[6], ARGV[5 + a], n) end\n"
             "end\n"
             "return 1\n"};
 
@@ -101,6 +106,12 @@ static void put_item(struct bundle *bundle, const struct legacy_item *item,
     bundle_u64(bundle, id_set_find(authors, item->author) + 1);
 }
 
+/* Scripts reckon with 53 bits. */
+static uint64_t fill_number(struct bridge *bridge)
+{
+    return (bridge->state.turn & 0xfffff) << 32 | (++bridge->n_fills & 0xffffffff);
+}
+
 static void put_fill(struct bridge *bridge, const struct legacy_inbox *inbox,
                      const struct id_set *authors)
 {
@@ -109,6 +120,7 @@ static void put_fill(struct bridge *bridge, const struct legacy_inbox *inbox,
     put_keys(bridge, inbox->user, authors);
     bundle_u64(bundle, bridge->state.generation);
     bundle_u64(bundle, bridge->horizon);
+    bundle_u64(bundle, fill_number(bridge));
     bundle_u64(bundle, bridge->state.schemes);
     bundle_u64(bundle, authors->n);
     for (size_t i = 0; i < authors->n; i++)
@@ -171,6 +183,23 @@ static bool ask_companions(struct bridge *bridge, const uint64_t *users, size_t 
     return old_run(bridge->old, &bridge->bundle, OLD_NONE);
 }
 
+/* False: keys are of a generation that began later than this server's. Where things stand is learnt anew. */
+static bool is_newest(struct bridge *bridge)
+{
+    for (size_t i = 0; i < bridge->others.n; i++) {
+        const struct redis_call *call = &bridge->others.calls[i];
+        int64_t newer = call->script ? reply_number(call->reply, 0) : 0;
+        if (newer > (int64_t)bridge->state.generation && (uint64_t)newer > bridge->newer)
+            bridge->newer = (uint64_t)newer;
+    }
+    if (bridge->newer <= bridge->state.generation)
+        return true;
+    bridge->holds = false;
+    snprintf(bridge->trouble, sizeof bridge->trouble,
+             "the old Redis: keys there are of a later beginning than this one");
+    return false;
+}
+
 static bool write_group(struct bridge *bridge, const struct legacy_inbox *inboxes,
                         const uint64_t *users, size_t n)
 {
@@ -182,18 +211,16 @@ static bool write_group(struct bridge *bridge, const struct legacy_inbox *inboxe
     bundle_clear(&bridge->bundle);
     if (!fine)
         memset(bridge->told_posts, 0, sizeof bridge->told_posts);
-    return fine || fail_old(bridge);
+    return fine ? is_newest(bridge) : fail_old(bridge);
 }
 
 static bool fill_group(struct bridge *bridge, const uint64_t *users, size_t n)
 {
     struct legacy_inbox inboxes[GROUP];
-    enum tidings_err err = ask_inboxes(bridge->ask, users, n, inboxes);
-    bool fine = err ? fail_tidings(bridge, err, NULL) : write_group(bridge, inboxes, users, n);
+    bool fine = ask_inboxes(bridge->ask, users, n, inboxes) ? write_group(bridge, inboxes, users, n)
+                                                            : fail_ask(bridge);
     for (size_t i = 0; i < n; i++)
         legacy_inbox_release(&inboxes[i]);
-    if (fine)
-        bridge->counts.fills += n;
     return fine;
 }
 
@@ -261,19 +288,16 @@ static bool users_step(struct bridge *bridge)
 {
     uint64_t users[USERS_PAGE];
     size_t n, kept = 0;
-    const char *message;
-    enum tidings_err err = tidings_cluster_users(bridge->options->how, bridge->state.filled_to,
-                                                 USERS_PAGE, users, &n, &message);
-    if (err)
-        return fail_tidings(bridge, err, message);
-    uint64_t last = n ? users[n - 1] : 0;
+    if (!ask_users(bridge->ask, bridge->state.filled_to, USERS_PAGE, users, &n))
+        return fail_ask(bridge);
+    uint64_t last = n ? users[n - 1] : bridge->state.filled_to;
     for (size_t i = 0; i < n; i++)
         if (in_share(bridge, users[i]))
             users[kept++] = users[i];
     if (!fill_all(bridge, users, kept))
         return false;
     bridge->state.filled_to = last;
-    if (n < USERS_PAGE) {
+    if (!n) {
         bridge->state.phase = PHASE_DONE;
         say(bridge, "everybody's keys are filled");
     }

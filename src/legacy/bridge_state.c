@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who keeps the keys, and how far that has come, in the Redis that has them: when it is emptied, that is gone with them. Another bridge waits until the
- * lease is over. One that slept past its lease can do no harm to users that the next one has gone on with: their companions say so.
+ * Who keeps the keys, and how far that has come, in the Redis that has them: when it is emptied, that is gone with them. Of the servers of one
+ * log the writer alone comes here, and it takes a lease besides: a server of another history, set up for the same Redis by mistake, waits, and so
+ * does the next writer until what the last one sent has had its time. A server that slept past both can do no harm to users that the next one
+ * has gone on with: their companions say so.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -43,15 +45,30 @@ void state_init(void)
 
 /* ---- As text ---------------------------------------------------------------------------------- */
 
-enum { STATE_MAX = 512, STATE_NUMBERS = 14, STATE_FORM = 2 };
+enum { STATE_MAX = 512, STATE_NUMBERS = 19, STATE_FORM = 3 };
 
 static void list_numbers(struct bridge_state *state, uint64_t *numbers[STATE_NUMBERS])
 {
     uint64_t *all[STATE_NUMBERS] = {
-        &state->generation, &state->share, &state->schemes,   &state->position,
-        &state->saved_at,   &state->phase, &state->filled_to, &state->fan_event,
-        &state->fan_stage,  &state->fan.a, &state->fan.b,     &state->passing,
-        &state->processes,  NULL,
+        &state->generation,
+        &state->share,
+        &state->schemes,
+        &state->position,
+        &state->fresh_at,
+        &state->phase,
+        &state->filled_to,
+        &state->fan_event,
+        &state->fan_stage,
+        &state->fan.a,
+        &state->fan.b,
+        &state->passing,
+        &state->processes,
+        &state->turn,
+        &state->row,
+        &state->era,
+        &state->last_event,
+        &state->last_at,
+        NULL,
     };
     memcpy(numbers, all, sizeof all);
 }
@@ -82,7 +99,7 @@ static bool parse_state(const char *text, struct bridge_state *state)
 
 /* ---- Keeping it ------------------------------------------------------------------------------- */
 
-static uint64_t now_ms(void)
+uint64_t state_now_ms(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -103,29 +120,64 @@ static const struct redisReply *run_script(struct bridge *bridge, const struct r
     return old_run(bridge->old, bundle, OLD_NONE) ? bundle->calls[0].reply : NULL;
 }
 
-static bool is_in_step(const struct bridge *bridge, const struct bridge_state *state,
-                       uint64_t newest)
+static bool keeps_reads(const struct bridge *bridge)
 {
-    return state->share == bridge->options->share && state->schemes == bridge->options->schemes &&
-           now_ms() - state->saved_at < AWAY_MS && state->position <= newest &&
-           state->processes == bridge->old->processes && (bridge->has_held || !state->passing);
+    struct tidings_settings settings;
+    return !tidings_settings_of(bridge->options.tidings, &settings) && settings.read_events;
+}
+
+static uint64_t era_of(const struct bridge *bridge)
+{
+    struct tidings_replica replica;
+    return tidings_replica_status(bridge->options.tidings, &replica) ? 0 : replica.era;
 }
 
 static bool find_newest(struct bridge *bridge, uint64_t *position)
 {
-    struct tidings_cluster status;
-    const char *message;
-    enum tidings_err err = tidings_cluster_look(bridge->options->how, &status, &message);
+    const struct tidings_answer *answer;
+    struct tidings_op op = {.kind = TIDINGS_OP_EVENTS, .u.page = {1, {TIDINGS_ID_MAX, 0}}};
+    enum tidings_err err = ask_engine_run(bridge->ask, &op, &answer);
     if (err)
-        return fail_tidings(bridge, err, message);
-    *position = status.position;
+        return fail_tidings(bridge, err);
+    *position = answer->u.events.newest;
     return true;
+}
+
+/* Whether the last event that was gone through has happened: not so in a directory that was restored to a moment before it. */
+static bool has_happened(struct bridge *bridge, const struct bridge_state *state, bool *happened)
+{
+    const struct tidings_answer *answer;
+    struct tidings_op op = {.kind = TIDINGS_OP_EVENTS, .u.page = {1, {state->last_event - 1, 0}}};
+    *happened = true;
+    if (!state->last_event || state_now_ms() - state->last_at >= AWAY_MS)
+        return true;
+    enum tidings_err err = ask_engine_run(bridge->ask, &op, &answer);
+    if (err)
+        return fail_tidings(bridge, err);
+    *happened = answer->u.events.n && answer->u.events.rows[0].event_id == state->last_event;
+    return true;
+}
+
+/* What was read while nobody listened is known from events alone. */
+static bool has_heard_all(const struct bridge *bridge, const struct bridge_state *state)
+{
+    return bridge->has_held || (!state->passing && keeps_reads(bridge));
+}
+
+static bool is_in_step(const struct bridge *bridge, const struct bridge_state *state,
+                       uint64_t newest)
+{
+    return state->share == bridge->options.share && state->schemes == bridge->options.schemes &&
+           state_now_ms() - state->fresh_at < AWAY_MS && state->position <= newest &&
+           state->processes == bridge->old->processes && state->era == era_of(bridge) &&
+           state->generation >= bridge->newer && has_heard_all(bridge, state);
 }
 
 bool state_take(struct bridge *bridge, bool *anew)
 {
     struct bridge_state state = {0};
     uint64_t newest = 0;
+    bool happened;
     if (!find_newest(bridge, &newest))
         return false;
     if (!*bridge->token) {
@@ -141,29 +193,34 @@ bool state_take(struct bridge *bridge, bool *anew)
     if (!reply)
         return fail_old(bridge);
     if (reply->type == REDIS_REPLY_INTEGER) {
-        snprintf(bridge->trouble, sizeof bridge->trouble, "another bridge is at work: waiting");
+        snprintf(bridge->trouble, sizeof bridge->trouble, "another server keeps its keys: waiting");
         return false;
     }
-    *anew = reply->type != REDIS_REPLY_STRING || !parse_state(reply->str, &state) ||
-            !is_in_step(bridge, &state, newest);
-    bridge->holds = true;
+    bool known = reply->type == REDIS_REPLY_STRING && parse_state(reply->str, &state);
+    if (!has_happened(bridge, &state, &happened))
+        return false;
+    *anew = !known || !happened || !is_in_step(bridge, &state, newest);
+    state.turn++;
+    bridge->n_fills = 0;
     bridge->state = state;
-    bridge->horizon = state.position;
-    return true;
+    bridge->horizon =
+        newest; /* not the position: fills of the server before may claim more than that */
+    bridge->holds = true;
+    return *anew || state_save(bridge);
 }
 
 bool state_save(struct bridge *bridge)
 {
     char text[STATE_MAX];
-    bridge->state.saved_at = now_ms();
     print_state(&bridge->state, text);
     const struct redisReply *reply = run_script(bridge, &save_script, text);
     if (!reply)
         return fail_old(bridge);
     bridge->holds = reply_number(reply, 0) == 1;
     if (!bridge->holds)
-        snprintf(bridge->trouble, sizeof bridge->trouble,
-                 "the lease is gone: the old Redis was emptied, or another bridge is at work");
+        snprintf(
+            bridge->trouble, sizeof bridge->trouble,
+            "the old Redis: the lease is gone; it was emptied, or another server keeps its keys");
     return bridge->holds;
 }
 
@@ -174,14 +231,26 @@ void state_let_go(struct bridge *bridge)
     bridge->holds = false;
 }
 
+/* Later than all that is known of. */
+static uint64_t next_generation(const struct bridge *bridge)
+{
+    uint64_t last = bridge->state.generation, now = state_now_ms();
+    last = last < bridge->newer ? bridge->newer : last;
+    return now > last ? now : last + 1;
+}
+
 /* Everything that has happened is in what is filled from now on. */
 bool state_begin(struct bridge *bridge)
 {
-    struct bridge_state state = {.generation = now_ms(),
-                                 .share = bridge->options->share,
-                                 .schemes = bridge->options->schemes,
+    struct bridge_state state = {.generation = next_generation(bridge),
+                                 .share = bridge->options.share,
+                                 .schemes = bridge->options.schemes,
+                                 .fresh_at = state_now_ms(),
                                  .phase = PHASE_WALK,
-                                 .passing = bridge->state.passing};
+                                 .passing = !keeps_reads(bridge),
+                                 .turn = bridge->state.turn,
+                                 .row = bridge->row,
+                                 .era = era_of(bridge)};
     if (!find_newest(bridge, &state.position))
         return false;
     if (!old_accept(bridge->old))
@@ -189,6 +258,7 @@ bool state_begin(struct bridge *bridge)
     state.processes = bridge->old->processes;
     bridge->state = state;
     bridge->horizon = state.position;
+    bridge->event_at = 0;
     bridge->walk = (struct walk){0};
     memset(bridge->told_posts, 0, sizeof bridge->told_posts);
     return state_save(bridge);

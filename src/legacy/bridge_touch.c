@@ -126,8 +126,6 @@ bool touch_put(struct bridge *bridge, uint64_t user, enum touch touch, uint64_t 
 static bool take(struct bridge *bridge, const struct redis_call *call, uint64_t user)
 {
     int64_t done = call->outcome == REDIS_DONE ? reply_number(call->reply, -1) : -1;
-    bridge->counts.repeated += done == 0;
-    bridge->counts.marked += done == 1;
     return done >= 0 || fill_want(bridge, user);
 }
 

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "legacy/ask.h"
 #include "legacy/bridge.h"
 #include "legacy/share.h"
 
@@ -18,7 +17,6 @@ struct pair {
 
 struct compare {
     const struct compare_options *options;
-    struct ask *ask;
     struct bundle bundle;
     struct id_set users;
     struct pair *pairs; /* sorted */
@@ -79,10 +77,12 @@ static void note_key(void *ctx, const char *key, size_t n)
 static bool find_known(struct compare *compare, const char **message)
 {
     uint64_t page[USERS_PAGE], after = 0;
-    size_t n = USERS_PAGE;
-    while (n == USERS_PAGE && !compare->options->stopped()) {
-        if (tidings_cluster_users(compare->options->how, after, USERS_PAGE, page, &n, message))
+    size_t n = 1;
+    while (n && !compare->options->stopped()) {
+        if (!ask_users(compare->options->ask, after, USERS_PAGE, page, &n)) {
+            *message = compare->options->ask->trouble;
             return false;
+        }
         for (size_t i = 0; i < n; i++)
             if (in_share(compare, page[i]))
                 id_set_add(&compare->users, page[i]);
@@ -319,18 +319,16 @@ static bool compare_group(struct compare *compare, const uint64_t *users, size_t
                           const char **message)
 {
     struct legacy_inbox inboxes[GROUP];
-    bool fine = true;
-    enum tidings_err err = ask_inboxes(compare->ask, users, n, inboxes);
-    if (err)
-        *message = tidings_err_text(err);
-    for (unsigned scheme = SCHEME_1; !err && fine && scheme <= SCHEME_2; scheme++)
+    *message = compare->options->ask->trouble;
+    bool fine = ask_inboxes(compare->options->ask, users, n, inboxes);
+    for (unsigned scheme = SCHEME_1; fine && scheme <= SCHEME_2; scheme++)
         if (compare->options->schemes & scheme) {
             *message = compare->options->old->trouble;
             fine = hold_group(compare, inboxes, n, scheme);
         }
     for (size_t i = 0; i < n; i++)
         legacy_inbox_release(&inboxes[i]);
-    return fine && !err;
+    return fine;
 }
 
 static bool compare_all(struct compare *compare, const struct id_set *users, const char **message)
@@ -390,13 +388,12 @@ static bool look(struct compare *compare, const char **message)
 bool compare_run(const struct compare_options *options, struct compare_result *result,
                  const char **message)
 {
-    struct compare compare = {
-        .options = options, .ask = ask_new(options->tidings), .result = result};
+    struct compare compare = {.options = options, .result = result};
     memset(result, 0, sizeof *result);
     bundle_init(&compare.bundle);
     *message = "stopped";
-    bool fine = compare.ask && look(&compare, message) && !options->stopped();
-    if (!compare.ask || compare.failed || compare.users.failed || compare.differing.failed) {
+    bool fine = look(&compare, message) && !options->stopped();
+    if (compare.failed || compare.users.failed || compare.differing.failed) {
         *message = "memory is short";
         fine = false;
     }
@@ -404,6 +401,5 @@ bool compare_run(const struct compare_options *options, struct compare_result *r
     id_set_release(&compare.users);
     id_set_release(&compare.differing);
     free(compare.pairs);
-    ask_free(compare.ask);
     return fine;
 }

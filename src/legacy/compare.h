@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 
+#include "legacy/ask.h"
 #include "legacy/id_set.h"
 #include "legacy/old.h"
 #include "tidings.h"
@@ -48,8 +49,7 @@ struct compare_result {
 
 /* All of it is the caller's. */
 struct compare_options {
-    struct tidings *tidings;
-    const struct tidings_options *how;
+    struct ask *ask; /* where Tidings is asked */
     struct old *old;
     uint32_t share;
     unsigned schemes;

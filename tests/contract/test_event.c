@@ -75,6 +75,21 @@ static void there_is_always_a_place_to_ask_again(void **state)
     assert_int_equal(answer.u.events.next.a, at);
 }
 
+static void the_newest_is_before_all_that_happens_later(void **state)
+{
+    (void)state;
+    publish(ANN, "p", "");
+    follow(BOB, ANN);
+    must(events_op(0, 1)); /* a page that does not reach the end */
+    uint64_t newest = answer.u.events.newest;
+    must(events_op(0, 0));
+    assert_true(answer.u.events.rows[1].event_id <= newest);
+    publish(ANN, "later", "");
+    must(events_op(newest, 0));
+    assert_int_equal(answer.u.events.n, 1);
+    assert_int_equal(answer.u.events.rows[0].type, TIDINGS_EVENT_POST_PUBLISHED);
+}
+
 static void reading_writes_events_if_asked_to(void **state)
 {
     (void)state;
@@ -104,6 +119,7 @@ int main(void)
         OPENED(events_follow_the_changes_in_order),
         OPENED(events_are_kept_for_14_days),
         OPENED(there_is_always_a_place_to_ask_again),
+        OPENED(the_newest_is_before_all_that_happens_later),
         OPENED(reading_writes_events_if_asked_to),
     };
 #undef OPENED

@@ -367,3 +367,29 @@ def test_publishing_too_fast_is_429(make_server):
     bob.publish()
     server.service(acting_for=ann.id).publish()
     assert ann.get("/relation/counter", user_id=ann.id)["posts"] == 61
+
+
+# ---- All users -------------------------------------------------------------------------------------------------------
+
+
+def test_a_service_goes_through_the_ids_of_all_users(server):
+    ann, bob = server.users(2)
+    bob.follow(ann)
+    found, after, pages = [], min(ann.id, bob.id) - 1, 0
+    while after is not None and pages < 1000:
+        page = server.service().get("/users/ids", after=after, limit=2)
+        assert len(page["user_ids"]) <= 2
+        found += page["user_ids"]
+        after, pages = page["next_after"], pages + 1
+    assert found == sorted(set(found)) and {ann.id, bob.id} <= set(found)
+    assert server.service().get("/users/ids", after=2**53 - 1) == {"user_ids": [], "next_after": None}
+
+
+@pytest.mark.parametrize(("query", "field"), [("?after=-1", "after"), ("?after=x", "after"), ("?limit=0", "limit"), ("?limit=101", "limit"),
+                                              ("?cursor=5", "cursor")])
+def test_questions_for_all_users_that_make_no_sense_are_refused(server, query, field):
+    server.service().refused(400, "invalid", "GET", f"/v1/users/ids{query}", field=field)
+
+
+def test_the_ids_of_all_users_are_for_services(server):
+    server.user().refused(403, "forbidden", "GET", "/v1/users/ids")

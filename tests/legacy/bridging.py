@@ -1,15 +1,19 @@
-"""A running bridge, and what the keys must be: a recount from the API."""
-import re
+"""A server that keeps an old application's keys, and what the keys must be: a recount from the API."""
+import os
 import signal
-import subprocess
+import threading
 import time
 
-from support.server import BIN, clean_environment, wait_until, where
+from support.server import wait_until
 
-import database
 from old_redis import Redis
 
 MASK = 2**64 - 1
+STATE = "tidings:{bridge}:state"
+PHASE_DONE = 2
+
+# Held by whoever restarts a server, and for each step of those who talk to it.
+gate = threading.RLock()
 
 
 def in_share(user, percent):
@@ -20,57 +24,113 @@ def in_share(user, percent):
     return (x ^ x >> 31) % 1_000_000 < percent * 10_000
 
 
-class Bridge:
-    def __init__(self, server, share, more, directory, **environment):
-        directory.mkdir()
-        self.environment = environment
-        self.metrics_file = directory / "bridge.prom"
-        self.log_file = directory / "log"
-        self.words = ["bridge", *where(server.data), "--old-redis", ",".join(":".join(node) for node in Redis().nodes), "--share", share,
-                      "--metrics", self.metrics_file, *more]
-        self.process = None
+def nodes_of(redis):
+    return ",".join(":".join(node) for node in redis.nodes)
 
-    def start(self):
-        with self.log_file.open("ab") as log:
-            self.process = subprocess.Popen([BIN, *self.words], env=clean_environment(**self.environment), stdin=subprocess.DEVNULL,
-                                            stderr=log)
+
+def flags(redis, share, *more):
+    return ["--old-redis", nodes_of(redis), "--old-share", share, *more]
+
+
+class Bridge:
+    """Of a lone server, which is restarted to begin with it, and to be without it again."""
+
+    def __init__(self, server, share, more, redis=None, **environment):
+        self.server, self.redis = server, redis or Redis()
+        self.words = flags(self.redis, share, *more)
+        self.environment = environment
+        self.runs = False
+        self.before = ""  # the log of processes that have ended
+
+    def restart(self, how, arguments, environment):
+        with gate:
+            for name in self.environment:
+                self.server.environment.pop(name, None)
+            self.server.arguments, was = arguments, self.server.log_text
+            self.server.environment.update(environment)
+            self.server.restart(how, between=lambda: self.keep_log(was()))
+
+    def keep_log(self, text):
+        self.before += text
+
+    def start(self, patience=60):
+        """Until it has begun, or says why it cannot."""
+        self.restart(signal.SIGTERM, self.words, self.environment)
+        self.runs = True
+        wait_until(lambda: any(word in self.server.log_text() for word in ("goes on behind", "filled anew", "the consumer fails")),
+                   "the bridge begins", patience)
         return self
 
-    def log(self):
-        return self.log_file.read_text()
-
     def kill(self):
-        self.process.kill()
-        self.process.wait(60)
+        """With the server, which goes on without a bridge."""
+        self.restart(signal.SIGKILL, [], {})
+        self.runs = False
 
     def stop(self):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(60)
-        assert code in (0, -signal.SIGKILL), self.log()
+        if self.runs and self.server.process and self.server.process.poll() is None:
+            self.restart(signal.SIGTERM, [], {})
+        self.runs = False
 
-    def metrics(self):
-        """Empty before the first are written."""
-        text = self.metrics_file.read_text() if self.metrics_file.exists() else ""
-        return {name: float(value) for name, value in re.findall(r"^tidings_bridge_(\w+) (\S+)$", text, re.MULTILINE)}
+    def log(self):
+        return self.before + (self.server.log_text() if self.runs else "")
 
-    def settle(self, server):
-        """Until all that has happened is in the keys, and everybody's are filled."""
-        newest, begun = newest_event(server), time.time()
+    def settle(self, server=None):
+        settle(server or self.server, self.redis, self.log)
 
-        def is_settled():
-            assert self.process.poll() is None, self.log()
-            seen = self.metrics()
-            return seen.get("written_seconds", 0) > begun + 1 and seen["up"] == 1 and seen["filling"] == 0 and seen["position"] >= newest
+
+def consumer_of(server):
+    """As an operator sees it; None before anybody has made its row."""
+    return next((row for row in server.admin().get("/admin/status")["consumers"] if row["name"] == "old_redis"), None)
+
+
+def state_of(redis):
+    """What the bridge keeps beside the keys; empty before it has begun."""
+    text = redis.call("GET", STATE)
+    words = [int(word) for word in text.split()[1:]] if text else []
+    names = ("generation", "share", "schemes", "position", "fresh_at", "phase")
+    return dict(zip(names, words))
+
+
+def newest_event(server):
+    admin, after = server.admin(), 0
+    while True:
+        page = admin.get("/events", after=after)["items"]
+        if not page:
+            return after
+        after = page[-1]["event_id"]
+
+
+def settle(server, redis, log=lambda: ""):
+    """Until all that has happened is in the keys, and everybody's are filled. Twice: what was read and left no event is taken at the
+    beginning of a step, and the end of the events is reached at its end."""
+    newest = newest_event(server)
+    for _ in range(2):
+        begun = time.time() * 1000
+
+        def is_settled(since=begun):
+            seen = state_of(redis)
+            return seen and seen["fresh_at"] > since and seen["phase"] == PHASE_DONE and seen["position"] >= newest
 
         try:
             wait_until(is_settled, "the bridge has come so far")
         except AssertionError as error:
-            raise AssertionError(f"{error}: {self.metrics()} {self.log()}") from None
+            raise AssertionError(f"{error}: {state_of(redis)} {newest} {log()}") from None
 
 
-def newest_event(server):
-    return int(database.run("SELECT COALESCE(MAX(position), 0) FROM outbox_event", database.name_of(server))[0])
+def secret_of(server):
+    return {"TIDINGS_JWT_SECRET": server.secret}
+
+
+def compare_words(server, redis, share, *more):
+    return ["compare", "--server", f"http://127.0.0.1:{server.port}", "--old-redis", nodes_of(redis), "--share", share, *more]
+
+
+def pause(server):
+    os.kill(server.process.pid, signal.SIGSTOP)
+
+
+def resume(server):
+    os.kill(server.process.pid, signal.SIGCONT)
 
 
 class Keys:

@@ -1,8 +1,9 @@
 """People who follow, write and read, some of them in a share and some not."""
 import random
 import threading
+import time
 
-from bridging import Keys, check, in_share
+from bridging import Keys, check, gate, in_share
 from support.server import wait_until
 
 SHARE = 60
@@ -59,8 +60,10 @@ class Traffic(threading.Thread):
         ways = [(self.publish, 6), (self.read, 8), (self.mark, 4), (self.mark_all, 1), (self.follow, 4), (self.unfollow, 2), (self.delete, 1)]
         try:
             while not self.stopping.is_set():
-                self.random.choices([way for way, _ in ways], [often for _, often in ways])[0]()
+                with gate:
+                    self.random.choices([way for way, _ in ways], [often for _, often in ways])[0]()
                 self.done += 1
+                time.sleep(0.0005)  # a gate is not fair
         except BaseException as error:
             self.wrong = error
             raise

@@ -5,11 +5,11 @@ import os
 import struct
 
 import pytest
-from bridging import Bridge
+from bridging import Bridge, compare_words, secret_of
 from community import community
 from old_redis import Redis
 from stores import Database
-from support.server import tidings, where
+from support.server import tidings, wait_until
 from zhiguang import TABLES
 
 PASSWORD, USER, USERS_PASSWORD = "the one of the tests", "app", "another one of the tests"  # as meson.build says
@@ -70,8 +70,8 @@ class Import:
     """Reads a community of whom one count is wrong."""
     whose, rights = SOURCE, READS
 
-    def __init__(self, servers, redis, directory):
-        del servers
+    def __init__(self, server, redis, directory):
+        del server
         self.db, self.directory = Database(), directory
         self.db.later(TABLES.strip())
         self.db.later("INSERT INTO following VALUES (1, 1, 2, 1, '2023-01-01', '2023-01-01')")
@@ -97,14 +97,15 @@ class Compare:
     """Finds a key that is not as it should be."""
     whose, rights = OLD, COMPARES
 
-    def __init__(self, servers, redis, directory):
+    def __init__(self, server, redis, directory):
         del directory
-        self.server, self.users = servers[0], community(servers)
+        self.server, self.users, self.redis = server, community([server]), redis
         tag = "{%d}" if redis.is_cluster else "%d"
         redis.call("SET", f"total_unread:{tag % self.users[0].id}", 4711)
 
     def run(self, *more, **environment):
-        return tidings("compare", *where(self.server.data), "--share", "100%", "--scheme", "both", "--patience", "0", "--json", *more, **environment)
+        return tidings(*compare_words(self.server, self.redis, "100%", "--old-scheme", "both", "--patience", "0", "--json"), *more[2:],
+                       **secret_of(self.server), **environment)
 
     def works(self, *more, **environment):
         done = self.run(*more, **environment)
@@ -113,36 +114,51 @@ class Compare:
         assert (self.users[0].id, 4711) in [(row["user_id"], row["old"]) for row in said]
 
 
+class Ended:
+    """What a server said that could not reach the Redis: it goes on without."""
+
+    def __init__(self, returncode, stderr):
+        self.returncode, self.stdout, self.stderr = returncode, "", stderr
+
+
 class Keep:
-    """A bridge, until all agrees, and what happens then."""
+    """A server that keeps the keys, until all agrees, and what happens then."""
     whose, rights = OLD, KEEPS
 
-    def __init__(self, servers, redis, directory):
-        del redis
-        self.servers, self.users, self.directory, self.runs = servers, community(servers), directory, 0
+    def __init__(self, server, redis, directory):
+        del directory
+        self.server, self.redis, self.users = server, redis, community([server])
+
+    def bridge(self, *more, **environment):
+        return Bridge(self.server, "100%", [*more[2:], "--old-scheme", "both"], self.redis, **environment)  # where it is it knows
 
     def run(self, *more, **environment):
-        return tidings("bridge", *where(self.servers[0].data), "--share", "100%", "--scheme", "both", *more, **environment)
+        """It serves people as before, and says why it keeps no keys."""
+        bridge = self.bridge(*more, **environment).start()
+        line, = wait_until(lambda: [line for line in self.server.log_lines() if line["message"] == "the consumer fails"], "it is said")
+        self.users[1].publish()
+        bridge.stop()
+        return Ended(3, line["error"])
 
     def works(self, *more, **environment):
-        self.runs += 1
-        more = [*more[2:], "--scheme", "both"]  # where it is it knows
-        bridge = Bridge(self.servers[0], "100%", more, self.directory / f"bridge-{self.runs}", **environment).start()
+        bridge = self.bridge(*more, **environment).start()
         try:
-            bridge.settle(self.servers[0])
+            bridge.settle()
             author = self.users[1]
             author.delete(author.publish()["id"])
             self.users[0].unfollow(author, purge_inbox=True)
-            bridge.settle(self.servers[0])
+            bridge.settle()
         finally:
             bridge.stop()
-        agrees = tidings("compare", *where(self.servers[0].data), *options(OLD), "--share", "100%", "--scheme", "both", **password(OLD, PASSWORD))
+        assert "the consumer fails" not in bridge.log()
+        agrees = tidings(*compare_words(self.server, self.redis, "100%", "--old-scheme", "both"), *options(OLD)[2:],
+                         **secret_of(self.server), **password(OLD, PASSWORD))
         assert agrees.returncode == 0, agrees.stdout + agrees.stderr
 
 
 @pytest.fixture(params=[Import, Compare, Keep], ids=["import", "compare", "bridge"])
-def command(request, make_servers, redis, tmp_path):
-    return request.param([] if request.param is Import else make_servers(), redis, tmp_path)
+def command(request, make_lone, redis, tmp_path):
+    return request.param(None if request.param is Import else make_lone(), redis, tmp_path)
 
 
 def test_with_what_is_right_it_works(command, tmp_path):
@@ -185,13 +201,17 @@ def test_a_redis_that_is_not_trusted_is_not_talked_to(command):
 
 
 def test_a_password_is_no_option(command):
-    done = command.run(*options(command.whose), f"--{command.whose}-redis-password", "secret")
+    flag = f"--{command.whose}-redis-password"
+    if isinstance(command, Keep):
+        done = tidings("serve", "--data", "/nowhere", *options(OLD), flag, "secret")
+    else:
+        done = command.run(*options(command.whose), flag, "secret")
     assert done.returncode == 2 and "password" in done.stderr
 
 
-def test_comparing_without_the_right_to_look_is_no_difference(make_servers, redis, user, tmp_path):
+def test_comparing_without_the_right_to_look_is_no_difference(make_lone, redis, user, tmp_path):
     """What was refused was taken for a key that is not there."""
-    command = Compare(make_servers(), redis, tmp_path)
+    command = Compare(make_lone(), redis, tmp_path)
     for right in ("+get", "+zrange", "+hvals"):
         name = user(f"{ALWAYS} {COMPARES}".replace(right, ""))
         done = command.run(*options(OLD, name), **password(OLD, USERS_PASSWORD))

@@ -51,5 +51,6 @@ enum tidings_err answer_events(struct view *view, struct reply *reply)
     reply->answer->u.events.rows = rows;
     reply->answer->u.events.n = n;
     reply->answer->u.events.next.a = n ? rows[n - 1].event_id : page->after.a;
+    reply->answer->u.events.newest = view->rows->newest_position(view);
     return TIDINGS_OK;
 }

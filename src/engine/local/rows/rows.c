@@ -304,7 +304,7 @@ static void tell_event(struct view *view, const struct tidings_event *event)
 
 static uint64_t newest_position(struct view *view)
 {
-    return view->stamp;
+    return view->stamp ? view->stamp : local_of(view)->last_id;
 }
 
 static uint64_t newest_event(struct view *view)
