@@ -54,10 +54,6 @@ NOT_REPLICAS = {
 SKIPPED = {"local": {}, "cluster": LOCAL_ALONE, "replica": NOT_REPLICAS}
 
 
-def is_cluster():
-    return engine() == "cluster"
-
-
 def reason_for(item):
     file, test = os.path.basename(item.fspath), item.originalname
     skipped = SKIPPED[engine()]
