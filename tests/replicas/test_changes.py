@@ -438,7 +438,8 @@ def test_an_exact_read_waits_for_an_append_that_others_may_have_seen(make_server
         for one in [*readers, asked]:
             one.join()
         if in_time:
-            assert not answered and asked.total == n, (answered, asked.total, n)
+            assert not answered, asked.total
+        assert asked.total in (n - 1, n)  # MySQL may be asked before it commits; nobody was told of the change yet
         if in_time or n == 10:
             break
     assert in_time, "the machine is too busy for this"
