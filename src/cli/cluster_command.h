@@ -29,4 +29,13 @@ int cluster_begin_run(const struct cluster_args *args, const struct tidings_opti
 int cluster_status_run(const struct cluster_args *args, const struct tidings_options *how);
 int cluster_targets_run(const struct cluster_args *args, const struct tidings_options *how);
 
+/* Says why something failed: the code to exit with. */
+int cluster_failed(enum tidings_err err, const char *message);
+/* The same about the database. */
+int cluster_log_failed(enum tidings_err err, const char *message);
+
+/* The document, which is freed, and a line's end on standard output. */
+struct buf;
+int cluster_print(struct buf *text);
+
 #endif
