@@ -255,8 +255,8 @@ const struct cli_command command_compare = {
         "the "
         "file that TIDINGS_OLD_REDIS_PASSWORD_FILE names. docs/MIGRATING.md has the whole way.",
     .examples = "tidings compare --old-redis 127.0.0.1:6379 --share 10%\n"
-                "tidings compare --server https://tidings.example --keys /etc/tidings/keys.json "
-                "--old-redis 10.0.0.9:6379 --share 5% --watch 60",
+                "tidings compare --config /etc/tidings/tidings.conf --old-redis 10.0.0.9:6379 "
+                "--share 5%",
     .exits = "0 all agree; 1 differences; 2 usage; 3 cannot look.",
     .options = options,
     .n_options = sizeof options / sizeof *options,

@@ -117,10 +117,10 @@ CONF = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, os.pa
 
 
 def test_the_file_with_settings_has_each_with_its_default():
-    """`take_back` is not one: it is for once."""
+    """`take_back` and `old_refill` are none: they are for once."""
     with open(CONF, encoding="utf-8") as file:
         lines = dict(re.findall(r"(?m)^#?([a-z_]+) = (.*)$", file.read()))
-    told = {flag[2:].replace("-", "_") for flag in options("serve")} - {"help", "config", "dev", "take_back"}
+    told = {flag[2:].replace("-", "_") for flag in options("serve")} - {"help", "config", "dev", "old_refill", "take_back"}
     assert set(lines) == told
     text = re.sub(r"\s+", " ", tidings("serve", "--help").stdout)
     numbers = {name: default for name, default in re.findall(r"--([a-z-]+) (?:N|\[0\|1\]|\S+\|\S+) (?:(?! --[a-z]).)*?\(([\w.]+)\)(?= --| Example)", text)}
