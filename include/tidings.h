@@ -1236,7 +1236,7 @@ TIDINGS_API void tidings_unwatch(struct tidings *engine, struct tidings_watcher 
 
 /*
  * The next users behind that id, ascending, `max` at most: all of whom there is any row. Users that appear while somebody goes
- * through them are found if their ids lie behind. Thread-safe. UNSUPPORTED on the cluster engine.
+ * through them are found if their ids lie behind. Thread-safe.
  */
 TIDINGS_API enum tidings_err tidings_users(struct tidings *engine, uint64_t after, uint64_t *ids,
                                            size_t max, size_t *n);

@@ -65,9 +65,9 @@ struct exchange {
     struct http_request *req;
     const struct route *route;
     struct jwt_claims claims;
-    struct http_text token; /* that they are of */
-    uint64_t user_id;       /* the acting user */
-    uint64_t ids[PATH_IDS]; /* the numbers in the path */
+    struct http_text token;              /* that they are of */
+    uint64_t user_id;                    /* the acting user */
+    uint64_t ids[PATH_IDS];              /* the numbers in the path */
     char target_name[TARGET_NAME_BYTES]; /* of the row */
     struct http_query query;
     json_t *body;           /* NULL if there is none */

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "api/consumer.h"
-#include "api/targets.h"
 #include "api/internal.h"
 #include "api/replica.h"
+#include "api/targets.h"
 
 /* Statuses that a route can answer with; the last stands for any other. */
 static const int statuses[] = {200, 201, 204, 400, 401, 403, 404, 405, 410, 422, 429, 500, 503, 0};
