@@ -469,7 +469,10 @@ static void a_body_of_other_events_is_what_the_log_has(void **state)
         body.data, "{\"event_id\":5,\"type\":\"ReactionCreated\",\"happened_at\":1700000000123,"
                    "\"actor_user_id\":6,\"target_type\":\"comment\",\"target_id\":3,"
                    "\"action\":\"react\",\"delta\":-1,\"author_id\":4,\"post_id\":2,"
-                   "\"reaction\":\"downvote\",\"tag\":null,\"attempt\":1}");
+                   "\"reaction\":\"downvote\",\"yl\":{\"event_type\":\"REACTION_CREATED\","
+                   "\"event_id\":5,\"happened_at\":1700000000123,\"actor_user_id\":6,"
+                   "\"target_type\":\"COMMENT\",\"target_id\":3,\"action\":\"DOWNVOTE\","
+                   "\"delta\":-1},\"tag\":null,\"attempt\":1}");
     buf_release(&body);
 }
 
