@@ -128,8 +128,6 @@ TIDINGS_API const char *tidings_err_text(enum tidings_err err);
     X(readers_max, 126, 1, 4096, "reads under way at the same moment at most")                \
     X(read_ahead, 1, 0, 2, "reading ahead for changes: 0 never, 1 while they wait, 2 always") \
     X(recent_mb, 128, 0, 1048576, "MiB for the pairs of users who were here lately")          \
-    X(kafka_tls, 0, 0, 1, "1: TLS to Kafka's brokers, which are verified")                    \
-    X(kafka_partitions, 1, 1, 1000, "partitions of the topic, if it has to be made")          \
     X(map_mb, 262144, 16, 67108864, "largest size of the data file in MiB (address space)")   \
     X(log_segment_mb, 64, 1, 1024, "MiB of a segment of the redo log")                        \
     X(snapshot_log_mb, 256, 1, 1048576, "MiB of redo log after which a base image is made")   \
@@ -184,22 +182,8 @@ struct tidings_options {
      */
     const char *mysql;
     const char *mysql_password; /* NULL is none; it has no place in the URL */
-    /*
-     * cluster: a Redis Cluster, or a single Redis, which remembers for all servers what they would otherwise ask the database for;
-     * some of its nodes, host:port,host:port. NULL: none. It decides nothing, and may be away or be emptied at any time.
-     */
-    const char *redis;
-    const char *redis_user, *redis_password; /* NULL: none */
-    bool redis_tls;                          /* verified: by the system's certificates, or ... */
-    const char *redis_ca;                    /* ... those of this file */
     /* With mysql: reads are bounded unless they say otherwise. Without: exact. */
     bool bounded;
-    /*
-     * cluster: brokers of Kafka, host:port with commas, which are told of every event that is kept: docs/EVENTS.md. NULL: nobody
-     * is told. With SASL ("plain", "scram-sha-256" or "scram-sha-512") also user and password. The CA certificates are a PEM
-     * file; NULL: the system's.
-     */
-    const char *kafka, *kafka_sasl, *kafka_user, *kafka_password, *kafka_ca_file;
     struct tidings_settings settings;
     enum tidings_durability durability;
     struct tidings_progress progress; /* of a long recovery */
