@@ -128,8 +128,6 @@ TIDINGS_API const char *tidings_err_text(enum tidings_err err);
     X(readers_max, 126, 1, 4096, "reads under way at the same moment at most")                \
     X(read_ahead, 1, 0, 2, "reading ahead for changes: 0 never, 1 while they wait, 2 always") \
     X(recent_mb, 128, 0, 1048576, "MiB for the pairs of users who were here lately")          \
-    X(kafka_tls, 0, 0, 1, "1: TLS to Kafka's brokers, which are verified")                    \
-    X(kafka_partitions, 1, 1, 1000, "partitions of the topic, if it has to be made")          \
     X(map_mb, 262144, 16, 67108864, "largest size of the data file in MiB (address space)")   \
     X(log_segment_mb, 64, 1, 1024, "MiB of a segment of the redo log")                        \
     X(snapshot_log_mb, 256, 1, 1048576, "MiB of redo log after which a base image is made")   \
@@ -184,22 +182,8 @@ struct tidings_options {
      */
     const char *mysql;
     const char *mysql_password; /* NULL is none; it has no place in the URL */
-    /*
-     * cluster: a Redis Cluster, or a single Redis, which remembers for all servers what they would otherwise ask the database for;
-     * some of its nodes, host:port,host:port. NULL: none. It decides nothing, and may be away or be emptied at any time.
-     */
-    const char *redis;
-    const char *redis_user, *redis_password; /* NULL: none */
-    bool redis_tls;                          /* verified: by the system's certificates, or ... */
-    const char *redis_ca;                    /* ... those of this file */
     /* With mysql: reads are bounded unless they say otherwise. Without: exact. */
     bool bounded;
-    /*
-     * cluster: brokers of Kafka, host:port with commas, which are told of every event that is kept: docs/EVENTS.md. NULL: nobody
-     * is told. With SASL ("plain", "scram-sha-256" or "scram-sha-512") also user and password. The CA certificates are a PEM
-     * file; NULL: the system's.
-     */
-    const char *kafka, *kafka_sasl, *kafka_user, *kafka_password, *kafka_ca_file;
     struct tidings_settings settings;
     enum tidings_durability durability;
     struct tidings_progress progress; /* of a long recovery */
@@ -219,7 +203,7 @@ struct tidings_options {
      * back. NULL: nobody is. Must be quick: it runs on the writer thread. */
     void (*clock_jumped)(void *ctx, int64_t by_ms, bool stopped);
     void *clock_jumped_ctx;
-    /* Told when the stored data contradicts itself, or when the database refused a statement; NULL: nobody is. Must be
+    /* Told when the stored data contradicts itself, or the log cannot be followed; NULL: nobody is. Must be
      * quick: it runs on a thread that changes or answers. The text is gone afterwards. */
     void (*fault)(void *ctx, const char *text);
     void *fault_ctx;
@@ -1220,8 +1204,8 @@ TIDINGS_API enum tidings_err tidings_run(struct tidings *engine, const struct ti
 
 /*
  * Somebody who is told what happens: every event in the order of commits, after it is durable, those too that are never
- * kept (TIDINGS_NEWS, and reading without read_events), which have no event_id. In a cluster what this server did is told
- * at once, and what others did in the order of theirs, a moment later. With n 0 more happened than can be told:
+ * kept (TIDINGS_NEWS, and reading without read_events), which have no event_id. On a server that follows what
+ * others did is told when it is applied here. With n 0 more happened than can be told:
  * anything may have changed. `tell` runs on a thread of the engine, one at a time, must be quick and must not call the
  * engine. Nothing is told twice; what happened before tidings_watch, or is lost when the process ends, is not told at all.
  */
@@ -1252,7 +1236,7 @@ TIDINGS_API enum tidings_err tidings_follow_limit(struct tidings *engine, uint64
 TIDINGS_API void tidings_close(struct tidings *engine);
 
 /*
- * Bytes that are the same for all who have the same database open: for what one server gives out and another must understand.
+ * Bytes that are the same on all servers of one log: for what one server gives out and another must understand.
  * They are those of the file seal.key in the first one's directory, or random ones. UNSUPPORTED on a directory without mysql:
  * whoever owns the directory can keep such bytes in a file. Thread-safe.
  */
@@ -1279,7 +1263,7 @@ struct tidings_stats {
     uint64_t snapshots;  /* base images made since opening */
     uint64_t snapshots_failed;
     /* Nothing can be written: the last change found no room, until one does; or until the next start, since the log has
-     * failed or there was no room when it was opened; or as long as the database cannot be reached, or takes no changes. */
+     * failed or there was no room when it was opened. */
     bool read_only;
     uint64_t clock_jumps;  /* of more than a minute, since opening */
     int64_t clock_jump_ms; /* how far the last one went: ahead, or below 0 back */
@@ -1290,8 +1274,7 @@ struct tidings_stats {
 
 /*
  * Milliseconds that have elapsed, whatever is done to clocks: for what holds for some time. Never less than before, also when it
- * is opened again; on all servers of a cluster the same, but for the seconds between two of their leases. Thread-safe, and
- * waits for nobody.
+ * is opened again; on a server that follows not less than at the newest change that it has. Thread-safe, and waits for nobody.
  */
 TIDINGS_API int64_t tidings_elapsed(struct tidings *engine);
 

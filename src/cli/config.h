@@ -21,6 +21,8 @@
     X(webhook_timeout_ms, 10000, 1, 600000, "time for a call to a webhook")                    \
     X(webhook_backoff_first_ms, 1000, 1, 86400000, "time until a failed call is made again")   \
     X(webhook_backoff_most_ms, 3600000, 1, 86400000, "doubling with every failure up to this") \
+    X(kafka_tls, 0, 0, 1, "1: TLS to Kafka's brokers, which are verified")                     \
+    X(kafka_partitions, 1, 1, 1000, "partitions of the topic, if it has to be made")           \
     X(tables_compare_hours, 24, 0, 8760, "hours in which all tables are compared; 0: never")   \
     X(webhook_give_up_hours, 72, 0, 87600,                                                     \
       "hours of failing until an event is given up; 0: at once")

@@ -115,7 +115,7 @@ static const struct {
     {"TIDINGS_JWT_KEYS_FILE", "a JSON file with the keys of tokens"},
     {"TIDINGS_MYSQL_PASSWORD", "the password of the log in MySQL"},
     {"TIDINGS_MYSQL_PASSWORD_FILE", "a file whose first line is that password"},
-    {"TIDINGS_REDIS_PASSWORD", "the password of the cluster's Redis"},
+    {"TIDINGS_REDIS_PASSWORD", "the password of the Redis that `redis` names"},
     {"TIDINGS_REDIS_PASSWORD_FILE", "a file whose first line is that password"},
     {"TIDINGS_...", "every setting of `tidings serve`, in capitals"},
 };

@@ -238,31 +238,10 @@ static void log_clock(void *ctx, int64_t by_ms, bool stopped)
     log_end(&line);
 }
 
-static void put_redis(struct server *server, struct tidings_options *options)
-{
-    const struct config *config = &server->config;
-    options->redis = config->redis;
-    options->redis_user = config->redis_user;
-    options->redis_tls = !strcmp(config->redis_tls, "verify");
-    options->redis_ca = config->redis_ca;
-    options->bounded = !strcmp(config->freshness, "bounded");
-    options->redis_password = server->redis_password.given ? server->redis_password.text : NULL;
-}
-
 /* NULL: without. */
 static const char *kafka_sasl(const struct config *config)
 {
     return strcmp(config->kafka_sasl, KAFKA_NO_SASL) != 0 ? config->kafka_sasl : NULL;
-}
-
-static void put_kafka(const struct server *server, struct tidings_options *options)
-{
-    const struct config *config = &server->config;
-    options->kafka = config->kafka;
-    options->kafka_sasl = kafka_sasl(config);
-    options->kafka_user = config->kafka_user;
-    options->kafka_password = server->kafka_password.given ? server->kafka_password.text : NULL;
-    options->kafka_ca_file = config->kafka_ca_file;
 }
 
 /* EXIT_FINE, or the code to exit with. */
@@ -274,8 +253,7 @@ static int open_engine(struct server *server)
     options.dir = server->config.data;
     options.mysql = server->config.mysql;
     options.mysql_password = server->password.given ? server->password.text : NULL;
-    put_redis(server, &options);
-    put_kafka(server, &options);
+    options.bounded = !strcmp(server->config.freshness, "bounded");
     options.follow = server->config.follow;
     options.peer_listen = server->config.peer_listen;
     options.peer_key_file = server->config.peer_key_file;
@@ -394,8 +372,8 @@ static int start_consume(struct server *server)
         .tables = config->tables,
         .tables_password = tables_password(server),
         .tables_compare_hours = config->tables_compare_hours,
-        .kafka_tls = config->engine.kafka_tls,
-        .kafka_partitions = (uint32_t)config->engine.kafka_partitions,
+        .kafka_tls = config->kafka_tls,
+        .kafka_partitions = (uint32_t)config->kafka_partitions,
         .redis = config->redis,
         .redis_user = config->redis_user,
         .redis_password = server->redis_password.given ? server->redis_password.text : NULL,

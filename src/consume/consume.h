@@ -25,17 +25,22 @@ struct consume_config {
     struct tidings *tidings;
     const char *mysql; /* URL of the shared log, by whose database the topic is named; NULL: none */
     uint32_t page;     /* events in one question */
-    /* Brokers, host:port with commas; NULL: no Kafka. The rest as in struct tidings_options. */
+    /*
+     * Brokers, host:port with commas; NULL: no Kafka. With SASL ("plain", "scram-sha-256" or "scram-sha-512") also user and password;
+     * NULL: none. With TLS the brokers are verified: by the CA certificates of a PEM file, or, NULL, by the system's.
+     */
     const char *kafka, *kafka_sasl, *kafka_user, *kafka_password, *kafka_ca_file;
-    const char *kafka_topic; /* NULL: tidings.<database>.events, or tidings.events */
+    bool kafka_tls;
+    uint32_t kafka_partitions; /* of the topic, if it has to be made */
+    const char *kafka_topic;   /* NULL: tidings.<database>.events, or tidings.events */
     /* mysql://…/database, where tables for others are kept; "log": where the log is; NULL: nowhere. The password may be NULL. */
     const char *tables, *tables_password;
     uint64_t tables_compare_hours; /* how often everything is compared; 0: never */
-    bool kafka_tls;
-    uint32_t kafka_partitions;
-    const char *
-        redis; /* nodes, host:port with commas; NULL: no Redis. The rest as in struct tidings_options */
-    const char *redis_user, *redis_password, *redis_ca;
+    /*
+     * A Redis Cluster, some of its nodes, or a single Redis: host:port with commas; NULL: no Redis. User and password: NULL is none.
+     * With TLS verified as Kafka is. It may be away or be emptied at any time.
+     */
+    const char *redis, *redis_user, *redis_password, *redis_ca;
     bool redis_tls;
     /* The Redis of an old application; NULL: none. The share is in millionths, schemes as in legacy/bridge.h. */
     const struct redis_options *old_redis;

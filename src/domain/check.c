@@ -319,7 +319,7 @@ static const char *check_readings(const struct tidings_op *op,
     return check_page(&op->u.readings.page, settings);
 }
 
-/* The name is a key of the local engine's. */
+/* The name is a key of the engine's. */
 enum { WEBHOOK_NAME_MAX = 30, WEBHOOK_URL_MAX = 2048, WEBHOOK_ERROR_MAX = 200 };
 enum { WEBHOOK_SECRET_LEAST = 16, WEBHOOK_SECRET_MOST = 256 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The contract of an engine: what stands behind the functions of tidings.h. Operations arrive
- * checked (domain/check.h). An engine embeds struct engine as its first member, ends its main
- * file with one table, and has a row in the table of engines in tidings.c.
+ * The contract of the engine: what stands behind the functions of tidings.h. Operations arrive
+ * checked (domain/check.h). The engine (engine/local) embeds struct engine as its first member, and ends its main
+ * file with one table.
  *
- * What an operation does is not an engine's business: engine/ops has it, over the rows that an engine provides.
+ * What an operation does is not its business: engine/ops has it, over the rows that the engine provides.
  */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
@@ -128,7 +128,7 @@ static inline unsigned stats_bucket(uint64_t value)
 /* Empties an answer, but keeps its memory for reuse. The arena, NULL if there is none to be had. */
 struct arena *answer_clear(struct tidings_answer *answer);
 
-/* ---- Engines -------------------------------------------------------------------------------- */
+/* ---- The engine ----------------------------------------------------------------------------- */
 
 /* On failure *message is a text that stays until the thread comes here again. */
 enum tidings_err engine_local_open(const struct tidings_options *options, struct engine **engine,

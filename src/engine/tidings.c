@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The public functions: arguments are checked here, for every engine alike. */
+/* The public functions: arguments are checked here, before the engine has them. */
 #include "tidings.h"
 
 #include <pthread.h>

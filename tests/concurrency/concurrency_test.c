@@ -2,10 +2,7 @@
 /*
  * The concurrency test: many threads on one engine, and in every answer what must hold there.
  *
- *   concurrency_test [--seconds N] [--seed N] [--dir DIR] [--processes N]
- *
- * With several processes, each has an engine of its own on the same data, which only the cluster engine allows: the busy
- * world is theirs together.
+ *   concurrency_test [--seconds N] [--seed N] [--dir DIR]
  *
  * The seed decides what each thread does, but not how the threads interleave.
  */
@@ -19,18 +16,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 unsigned test_seconds = 2;
-static unsigned test_processes = 1;
 
 /* ---- A busy world -------------------------------------------------------------------------- */
 
-enum { THREADS = WRITERS + READERS + KEEPERS + 1, PROCESSES_MAX = 16 };
+enum { THREADS = WRITERS + READERS + KEEPERS + 1 };
 
-/* Without a tail, there are no keepers either: their fans are another process's. */
 static void run_threads(struct world *world, struct seat *tail_seat)
 {
     struct seat *seats = calloc(THREADS, sizeof *seats);
@@ -48,10 +42,9 @@ static void run_threads(struct world *world, struct seat *tail_seat)
         pthread_create(&threads[n], NULL, writer, &seats[n]);
     for (; n < WRITERS + READERS; n++)
         pthread_create(&threads[n], NULL, reader, &seats[n]);
-    for (; tail_seat && n < WRITERS + READERS + KEEPERS; n++)
+    for (; n < WRITERS + READERS + KEEPERS; n++)
         pthread_create(&threads[n], NULL, keeper, &seats[n]);
-    if (tail_seat)
-        pthread_create(&threads[n++], NULL, tail, tail_seat);
+    pthread_create(&threads[n++], NULL, tail, tail_seat);
     for (unsigned i = 0; i < n; i++)
         pthread_join(threads[i], NULL);
     for (unsigned i = 0; i < THREADS; i++)
@@ -73,95 +66,21 @@ static struct tidings_settings busy_settings(uint64_t seed)
     return options.settings;
 }
 
-/* Other processes with engines of their own, which begin when they are told to. */
-struct others {
-    unsigned n;
-    pid_t pids[PROCESSES_MAX];
-    int go[2];
-};
-
-/* In a process of its own; whether all was right. */
-static bool live_beside(const char *dir, uint64_t seed, const struct tidings_settings *settings,
-                        int go)
-{
-    struct world world;
-    char byte;
-    bool ok = read(go, &byte, 1) == 1 && world_open(&world, dir, seed, settings);
-
-    if (!ok)
-        return false;
-    run_threads(&world, NULL);
-    ok = !atomic_load(&world.failed);
-    printf("    %" PRIu64 " answers beside them\n", (uint64_t)atomic_load(&world.answers));
-    world_close(&world);
-    return ok;
-}
-
-/* Before there is an engine here: a child would have its memory, and none of its threads. */
-static void fork_others(struct others *others, const char *dir, uint64_t seed,
-                        const struct tidings_settings *settings)
-{
-    *others = (struct others){0};
-    if (test_processes == 1 || pipe(others->go) != 0)
-        return;
-    for (unsigned i = 1; i < test_processes; i++) {
-        pid_t pid = fork();
-
-        if (pid == 0) {
-            close(others->go[1]);
-            bool ok = live_beside(dir, seed * PROCESSES_MAX + i, settings, others->go[0]);
-            fflush(stdout);
-            _exit(ok ? EXIT_SUCCESS : EXIT_FAILURE);
-        }
-        if (pid > 0)
-            others->pids[others->n++] = pid;
-    }
-}
-
-static bool start_others(const struct others *others)
-{
-    bool ok = others->n == test_processes - 1;
-
-    for (unsigned i = 0; ok && i < others->n; i++)
-        ok = write(others->go[1], "g", 1) == 1;
-    return ok;
-}
-
-/* Those that were never told to begin end as well. */
-static bool wait_for_others(const struct others *others)
-{
-    bool ok = true;
-
-    if (others->n == 0)
-        return true;
-    close(others->go[1]);
-    for (unsigned i = 0; i < others->n; i++) {
-        int status;
-
-        ok = waitpid(others->pids[i], &status, 0) > 0 && status == 0 && ok;
-    }
-    close(others->go[0]);
-    return ok;
-}
-
 static bool busy_world(const char *dir, uint64_t seed)
 {
     struct tidings_settings settings = busy_settings(seed);
-    struct others others;
     struct world world;
     struct seat seat;
     struct seat tail_seat;
     bool ok;
 
-    fork_others(&others, dir, seed, &settings);
     if (!world_open(&world, dir, seed, &settings))
-        return wait_for_others(&others) && false;
+        return false;
     seat_init(&seat, &world, 0, 0);
     seat_init(&tail_seat, &world, 4, 0);
-    ok = world_begin(&seat) && start_others(&others);
+    ok = world_begin(&seat);
     if (ok)
         run_threads(&world, &tail_seat);
-    ok = wait_for_others(&others) && ok;
     /* Verify also says, where a thread has failed, whether the data or only an answer is wrong. */
     ok = world_verify(&world) && ok && tail_missed_nothing(&tail_seat) && world_adds_up(&seat) &&
          world_reopen(&world) && world_adds_up(&seat) && world_verify(&world);
@@ -178,16 +97,15 @@ static bool busy_world(const char *dir, uint64_t seed)
 static const struct {
     const char *name;
     bool (*run)(const char *dir, uint64_t seed);
-    bool local_only; /* it is about the data directory, or what LMDB has so many of */
 } tests[] = {
-    {"a_busy_world_keeps_its_invariants", busy_world, false},
-    {"total_and_as_of_are_of_one_moment", total_and_as_of_are_of_one_moment, false},
-    {"votes_fold_comments_and_bring_them_back", votes_fold_and_unfold, false},
-    {"notifications_are_counted_right", notifications_are_counted_right, false},
-    {"many_calls_in_flight_from_one_thread", submit_many, false},
-    {"a_full_queue_is_busy_and_loses_nothing", submit_to_a_full_queue, false},
-    {"more_readers_than_there_may_be", read_with_few_readers, true},
-    {"a_directory_is_one_engines_alone", open_twice, true},
+    {"a_busy_world_keeps_its_invariants", busy_world},
+    {"total_and_as_of_are_of_one_moment", total_and_as_of_are_of_one_moment},
+    {"votes_fold_comments_and_bring_them_back", votes_fold_and_unfold},
+    {"notifications_are_counted_right", notifications_are_counted_right},
+    {"many_calls_in_flight_from_one_thread", submit_many},
+    {"a_full_queue_is_busy_and_loses_nothing", submit_to_a_full_queue},
+    {"more_readers_than_there_may_be", read_with_few_readers},
+    {"a_directory_is_one_engines_alone", open_twice},
 };
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
@@ -234,8 +152,6 @@ static bool parse(int argc, char **argv, uint64_t *seed, char *dir, size_t dir_s
             *seed = number;
         else if (strcmp(argv[i], "--seconds") == 0 && number <= 86400)
             test_seconds = (unsigned)number;
-        else if (strcmp(argv[i], "--processes") == 0 && number >= 1 && number <= PROCESSES_MAX)
-            test_processes = (unsigned)number;
         else
             return false;
     }
@@ -263,8 +179,7 @@ int main(int argc, char **argv)
     size_t passed = 0;
 
     if (!parse(argc, argv, &seed, dir, sizeof dir)) {
-        fprintf(stderr,
-                "usage: concurrency_test [--seconds N] [--seed N] [--dir DIR] [--processes N]\n");
+        fprintf(stderr, "usage: concurrency_test [--seconds N] [--seed N] [--dir DIR]\n");
         return 2;
     }
     if (!make_dir(dir, sizeof dir)) {

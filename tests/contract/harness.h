@@ -24,7 +24,7 @@ int harness_begin(void **state);
 int harness_begin_closed(void **state); /* the directory alone */
 int harness_end(void **state);
 
-/* For tests of the local engine: the data directory, which is empty before the engine is first opened. */
+/* For tests of files: the data directory, which is empty before the engine is first opened. */
 const char *harness_dir(void);
 void harness_path(char path[512], const char *name);
 

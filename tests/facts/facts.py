@@ -2,21 +2,14 @@
 import json
 import os
 
-from support.server import make_tables, tidings, where
+from support.server import tidings
 
 DAY = 86_400_000
 T0 = 1_700_000_000_000  # in 2023
 
 
-def empty(data):
-    """How the program is told of it; with a cluster's tables, if it is one."""
-    place = where(os.fspath(data))
-    make_tables(place)
-    return place
-
-
 def exported(data, *more):
-    return tidings("export", *where(os.fspath(data)), *more)
+    return tidings("export", "--data", os.fspath(data), *more)
 
 
 def lines_of(facts):
@@ -28,7 +21,7 @@ def import_facts(tmp_path, facts, *more, name="data"):
     path = tmp_path / f"{name}.ndjson"
     path.write_text(lines_of(facts))
     data = tmp_path / name
-    return tidings("import", os.fspath(path), *empty(data), *more), data
+    return tidings("import", os.fspath(path), "--data", os.fspath(data), *more), data
 
 
 def export_facts(data, *more):
@@ -58,6 +51,6 @@ def read(user, key, at, **more):
 
 
 def verified(data):
-    done = tidings("verify", *where(os.fspath(data)))
+    done = tidings("verify", "--data", os.fspath(data))
     assert done.returncode == 0, done.stdout + done.stderr
     return True

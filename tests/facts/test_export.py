@@ -8,9 +8,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from facts import DAY, T0, empty, export_facts, exported, follow, import_facts, lines_of, of_type, post, read, verified
+from facts import DAY, T0, export_facts, exported, follow, import_facts, lines_of, of_type, post, read, verified
 from jsonschema import Draft202012Validator
-from support.server import BIN, Server, clean_environment, tidings, where
+from support.server import BIN, Server, clean_environment, tidings
 from test_others import WORLD
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -102,7 +102,7 @@ def test_of_a_running_server_is_of_one_moment(tmp_path, served):
     assert not list(tmp_path.iterdir()), "the copy is removed"
     served.stop()
 
-    def facts(text):  # the first line has the newest id, and servers of a cluster lease ids as time goes by
+    def facts(text):  # the first line has the newest id
         return text.partition("\n")[2]
     assert facts(exported(served.data).stdout) == facts(first.stdout) != ""
 
@@ -129,15 +129,15 @@ def test_packed_input_is_taken_as_it_is(tmp_path, how):
     text = lines_of(post(2, f"k{i}", T0 + i) for i in range(20000)).encode()
     path = tmp_path / "facts"
     path.write_bytes(packed(how, text))
-    done = tidings("import", os.fspath(path), *empty(tmp_path / "data"))
+    done = tidings("import", os.fspath(path), "--data", os.fspath(tmp_path / "data"))
     assert done.stdout == "20000 facts taken, 0 repeated, 0 refused\n", done.stderr
     path.write_bytes(packed(how, text)[:-20])
-    done = tidings("import", os.fspath(path), *empty(tmp_path / "cut"))
+    done = tidings("import", os.fspath(path), "--data", os.fspath(tmp_path / "cut"))
     assert done.returncode == 3 and "cannot be read" in done.stderr
 
 
 def test_standard_input(tmp_path):
-    done = subprocess.run([BIN, "import", "-", *empty(tmp_path / "data")], input=lines_of(WORLD), text=True,
+    done = subprocess.run([BIN, "import", "-", "--data", os.fspath(tmp_path / "data")], input=lines_of(WORLD), text=True,
                           capture_output=True, env=clean_environment(), check=False)
     assert done.returncode == 0, done.stderr
 
@@ -155,7 +155,7 @@ def test_an_export_that_was_cut_off_goes_on_with_the_whole(tmp_path):
     whole = many(tmp_path)
     done, data = import_facts(tmp_path, [whole[:len(whole) // 2]], name="again")
     assert done.returncode == 3 and "has no end" in done.stderr
-    serve = tidings("serve", *where(os.fspath(data)), "--listen", "127.0.0.1:0", TIDINGS_JWT_SECRET="x" * 32)
+    serve = tidings("serve", "--data", os.fspath(data), "--listen", "127.0.0.1:0", TIDINGS_JWT_SECRET="x" * 32)
     assert serve.returncode != 0 and "import into it was interrupted" in serve.stderr
     done, _ = import_facts(tmp_path, [whole], name="again")
     # The half of a line was refused then; it is not asked for again.
@@ -166,10 +166,10 @@ def test_an_export_that_was_cut_off_goes_on_with_the_whole(tmp_path):
 def test_interrupted_it_goes_on(tmp_path):
     whole = many(tmp_path)
     data = tmp_path / "again"
-    place, times = empty(data), 0
+    times = 0
     while True:
-        process = subprocess.Popen([BIN, "import", "-", *place], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                   env=clean_environment())
+        process = subprocess.Popen([BIN, "import", "-", "--data", os.fspath(data)], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, text=True, env=clean_environment())
         part = len(whole) * (times + 1) // 4
         try:
             process.stdin.write(whole[:part])

@@ -132,7 +132,6 @@ OLD_WORLD = [
 ]
 
 
-@pytest.mark.skipif(os.environ.get("TIDINGS_TEST_ENGINE") == "cluster", reason="the cluster engine cuts times before 2020")
 def test_times_before_ids_begin_are_kept_everywhere(tmp_path):
     done, data = import_facts(tmp_path, OLD_WORLD)
     assert done.stdout == "11 facts taken, 0 repeated, 0 refused\n", done.stdout + done.stderr

@@ -1,6 +1,6 @@
 """Black-box tests of the program. Most share one server and take users of their own; what needs
 other settings, stops or counts takes a server of its own from `make_server`. With TIDINGS_TEST_SERVERS the shared one is so
-many on one database; what is only in the memory of one is asked of `one_server`."""
+many on one log; what is only in the memory of one is asked of `one_server`."""
 import os
 import resource
 import subprocess
@@ -14,10 +14,6 @@ from support import engines  # noqa: E402
 from support.contract import contract  # noqa: E402
 from support.server import Server  # noqa: E402
 from support.servers import COUNT, Servers  # noqa: E402
-
-
-# What is about several servers on one database.
-collect_ignore_glob = [] if os.environ.get("TIDINGS_TEST_ENGINE") == "cluster" else ["test_cluster_*"]
 
 
 def pytest_addoption(parser):

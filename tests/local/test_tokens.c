@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The local engine's own tokens: the newest id there is, and what happens when there is none left. */
+/* The engine's tokens: the newest id there is, and what happens when there is none left. */
 #include "contract/harness.h"
 #include "domain/ids.h"
 #include "support/local.h"

@@ -155,7 +155,7 @@ static enum tidings_err open_follower(const struct tidings_options *options,
     return open_on_log(options, options->dir, url, engine, message);
 }
 
-/* The local engine, which reads ahead whatever a change may touch. */
+/* A directory's engine, which reads ahead whatever a change may touch. */
 static enum tidings_err open_ahead(const struct tidings_options *options, struct tidings **engine,
                                    const char **message)
 {

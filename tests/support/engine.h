@@ -36,7 +36,7 @@ void engine_database(const char *dir, char name[DATABASE_BYTES]);
 /* Do several servers have the same data, and a secret for that? */
 bool engine_shares(void);
 
-/* What can be told from a token here alone: to everybody else a moment says nothing. */
+/* What can be told from a token here: to everybody else a moment says nothing. */
 /* Was there what has this id? */
 bool engine_covers(const struct tidings_moment *as_of, uint64_t id);
 /* Was it made later? */

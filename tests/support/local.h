@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the local engine's `as_of` is: the newest id there was, in the first part; the others are 0. Only for tests about
- * the local engine, and for what a test checks in addition when it runs on that one. To everybody else a moment says
- * nothing.
+ * What `as_of` is: the newest id there was, in the first part; the others are 0. Only for tests about the engine's tokens. To
+ * everybody else a moment says nothing.
  */
 #ifndef TESTS_SUPPORT_LOCAL_H
 #define TESTS_SUPPORT_LOCAL_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows as facts: what each kind of rows says, over the rows of any engine. An engine that exports walks through its rows, in the order of
+ * Rows as facts: what each kind of rows says, over the engine's rows. Whoever exports walks through its rows, in the order of
  * docs/FACTS.md, and tells each of them.
  */
 #ifndef FACTS_TELL_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The local engine: everything on one machine, in one directory. */
+/* The engine: everything on one machine, in one directory. */
 #include "engine/local/local.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of the local engine and who owns what:
+ * The parts of the engine and who owns what:
  *
  *     storage/    LMDB, the redo log, base images, the data directory, backup and restore
  *     rows/       the rows of engine/rows.h and all lists, as keys and values

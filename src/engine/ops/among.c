@@ -16,7 +16,7 @@ void answer_user_list(struct view *view, struct reply *reply, const struct list 
 }
 
 /*
- * Who is told of something may have begun to follow after it happened: in a cluster a server hears of what another did a moment
+ * Who is told of something may have begun to follow after it happened: the question is asked a moment
  * later. A follow that is older than this is not one of those, and its pair is not looked at.
  */
 enum { RECENT_MS = 60000 };

@@ -88,7 +88,7 @@ enum tidings_err change_open(struct view *view, struct reply *reply)
     if (post.deleted)
         return refuse_deleted(view, reply, post.title);
     tie_load(view, REALM_POSTS, reply->op->user_id, post.author, &tie);
-    if (head_is_deleted(tie.head, post.seq)) /* since the post's row was read, on some engines */
+    if (head_is_deleted(tie.head, post.seq)) /* the head decides, should they differ */
         return refuse_deleted(view, reply, post.title);
     if (is_in_history(view, &tie, post.seq))
         return TIDINGS_OK;

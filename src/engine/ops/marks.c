@@ -28,7 +28,7 @@ static enum tidings_err find_all(struct view *view, const struct tidings_op *op,
         one->tie = tie_among(view, marking->realm, op->user_id, author, ties, n_ties);
         if (!one->tie || !tie_has(one->tie, one->seq))
             return TIDINGS_NOT_FOUND;
-        /* The head may know more than the post's row, which some engines read before it; and the tie is settled with it. */
+        /* A story that is deleted has its head closed, and its scenes' rows do not say so. The tie is settled with the head. */
         one->gone |= head_is_closed(one->tie->head) || head_is_deleted(one->tie->head, one->seq);
     }
     return TIDINGS_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What each operation does, over typed rows: one file a capability, for every engine alike. An operation has up to two
+ * What each operation does, over typed rows: one file a capability. An operation has up to two
  * halves:
  *
  *   change_…  checks everything, then changes. Answers an error only before its first put. What only it knows (whether
@@ -44,7 +44,7 @@ enum tidings_err op_answer(struct view *view, struct reply *reply);
 /* The least stamp of what happened once that is remembered still. */
 uint64_t once_oldest_kept(const struct view *view);
 
-/* ---- What engines ask besides --------------------------------------------------------------- */
+/* ---- What the engine asks besides ----------------------------------------------------------- */
 
 /* Whether OPEN would change nothing, so that it need not trouble a writer (inbox.c). */
 bool open_changes_nothing(struct view *view, const struct tidings_op *op);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Posts and comments as things that people react to and comment on: their counts, and what follows from these. For the
- * files of this folder, and for engines that make stored orders anew.
+ * files of this folder, and for the engine, which makes stored orders anew.
  */
 #ifndef OPS_TARGET_H
 #define OPS_TARGET_H

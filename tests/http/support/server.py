@@ -1,5 +1,5 @@
-"""The real program, started by a test on a port and a directory of its own. TIDINGS_TEST_ENGINE=replica adds a log in MySQL, and
-TIDINGS_TEST_ENGINE=cluster has a database in place of the directory, both of the server that tests/support/with-mariadb started."""
+"""The real program, started by a test on a port and a directory of its own. TIDINGS_TEST_ENGINE=replica adds a log in MySQL, of the
+server that tests/support/with-mariadb started."""
 import hashlib
 import json
 import os
@@ -48,7 +48,7 @@ def wait_until(happens, what, patience=PATIENCE_S):
 
 
 def engine():
-    """On what the tests run: local, replica or cluster."""
+    """On what the tests run: local or replica."""
     return os.environ.get("TIDINGS_TEST_ENGINE", "local")
 
 
@@ -69,21 +69,8 @@ def database_of(data):
     return "t_" + hashlib.sha256(os.fspath(data).encode()).hexdigest()[:16]
 
 
-def where(data):
-    """How the program is told where its data is."""
-    if engine() == "cluster":
-        return ["--engine", "cluster", "--mysql", database_url(database_of(data))]
-    return ["--data", data]
-
-
-def make_tables(place):
-    if "--mysql" in place:
-        done = tidings("cluster", "init", *place[2:])
-        assert done.returncode == 0, done.stderr
-
-
 def log_of(first):
-    """What makes a server a replica on the log that belongs to the first one's directory; nothing on other engines."""
+    """What makes a server a replica on the log that belongs to the first one's directory; nothing on `local`."""
     return ["--mysql", make_database(database_of(first)), "--freshness", "exact"] if engine() == "replica" else []
 
 
@@ -128,11 +115,9 @@ class Spoken:
 class Server(Spoken):
     def __init__(self, data=None, secret=SECRET, settings=None, arguments=(), environment=None, listen="127.0.0.1:0",
                  wrapper=(), beside=None):
-        """`beside`: another server, whose database this one uses, too."""
+        """`beside`: another server, whose log this one is on, too."""
         super().__init__()
         self.secret = secret
-        if beside and engine() == "cluster":
-            data = beside.data
         self.own_directory = data is None
         self.data = data or tempfile.mkdtemp(prefix="tidings-test-")
         self.log_owner = beside.log_owner if beside else self.data  # the directory that the log in MySQL is named after
@@ -150,10 +135,9 @@ class Server(Spoken):
     def start(self):
         flags = [f"--{name.replace('_', '-')}={value}" for name, value in self.settings.items()]
         self.log_file = tempfile.NamedTemporaryFile("w+b", prefix="tidings-log-", suffix=".jsonl", delete=False)
-        place = where(self.data)
-        make_tables(place)
         self.process = subprocess.Popen(
-            [*self.wrapper, BIN, "serve", *place, *log_of(self.log_owner), "--listen", self.listen, *flags, *self.arguments],
+            [*self.wrapper, BIN, "serve", "--data", self.data, *log_of(self.log_owner), "--listen", self.listen, *flags,
+             *self.arguments],
             env=clean_environment(**self.environment), stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=self.log_file)
         found = wait_until(self.listening_or_dead, "listening")
@@ -244,7 +228,7 @@ class Server(Spoken):
     def verify(self):
         """`tidings verify` on the stopped server's data: what it prints."""
         assert self.process.poll() is not None
-        done = tidings("verify", *where(self.data), timeout=600)
+        done = tidings("verify", "--data", self.data, timeout=600)
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
         assert " 0 differences, " in done.stdout, done.stdout[-2000:]
         return done.stdout

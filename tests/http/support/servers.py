@@ -1,16 +1,15 @@
-"""Several servers on one database, in place of one: every request goes to the next of them, and so does every stream."""
+"""Several servers on one log, in place of one: every request goes to the next of them, and so does every stream."""
 import itertools
 import os
 
-from .events import tail
 from .server import Server, Spoken, engine, wait_until
 
-# How many the tests' shared server is; more than one only on the engines `cluster` and `replica`.
+# How many the tests' shared server is; more than one only on `replica`.
 COUNT = int(os.environ.get("TIDINGS_TEST_SERVERS", "1"))
 
 
 class Servers(Spoken):
-    """What is asked of a process is asked of the first; the log is all of theirs."""
+    """What is asked of a process is asked of the first; the lines that they log are all of theirs."""
 
     def __init__(self, count, **how):
         super().__init__()
@@ -18,33 +17,17 @@ class Servers(Spoken):
         self.members = [self.first, *(Server(beside=self.first, **how) for _ in range(count - 1))]
         self.secret, self.data = self.first.secret, self.first.data
         self.ports = None
-        self.after = 0  # events up to it were told everywhere
 
     def start(self):
         try:
             for one in self.members:
                 one.start()
-            self.wait_known()
+            self.settle()
         except BaseException:
             self.close()
             raise
         self.ports = itertools.cycle([one.port for one in self.members])
         return self
-
-    def wait_for_news(self, what, holds):
-        """Until it holds of what each server's status says of news; of one server nothing is to be waited for."""
-        for one in self.members if len(self.members) > 1 else ():
-            admin = one.admin()
-            wait_until(lambda: holds(admin.get("/admin/status")["cluster"]["news"]), what)  # pylint: disable=cell-var-from-loop
-            one.close_actors()
-            one.actors.clear()
-
-    def wait_known(self):
-        """Until the others know of a server it may miss something; then it tells everybody's numbers once."""
-        if engine() == "replica":
-            wait_until(self.have_the_same, "one makes changes, and the others have all of it")
-            return
-        self.wait_for_news("all know of each other", lambda news: news["complete"])
 
     def have_the_same(self):
         """Of replicas: whether one makes changes, and the others have applied what it made."""
@@ -60,12 +43,7 @@ class Servers(Spoken):
     def settle(self):
         """A server hears of what others did a moment later, and would tell it to who begins to listen meanwhile."""
         if engine() == "replica":
-            wait_until(self.have_the_same, "all have the same")
-            return
-        rows = tail(self.first.service(), self.after) if len(self.members) > 1 else []
-        if rows:
-            self.after = rows[-1]["event_id"]
-            self.wait_for_news("all is told", lambda news: news["told"] >= self.after)
+            wait_until(self.have_the_same, "one makes changes, and the others have all of it")
 
     @property
     def process(self):
@@ -78,16 +56,15 @@ class Servers(Spoken):
         return "".join(one.log_text() for one in self.members)
 
     def verify(self):
-        """Stops them all; then `tidings verify` finds nothing in the database, or in any directory."""
+        """Stops them all; then `tidings verify` finds nothing in any directory."""
         self.close_actors()
         for one in reversed(self.members):
             one.close_actors()
             one.stop()
-        for one in {one.data: one for one in self.members}.values():
+        for one in self.members:
             one.verify()
 
     def close(self):
-        """The first one last: the directory is its own."""
         self.close_actors()
         for one in reversed(self.members):
             one.close()

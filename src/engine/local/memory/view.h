@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a view of the local engine has: LMDB's transaction, and what is in memory beside it. */
+/* What a view of the engine has: LMDB's transaction, and what is in memory beside it. */
 #ifndef LOCAL_VIEW_H
 #define LOCAL_VIEW_H
 
@@ -10,7 +10,7 @@
 
 struct recent;
 
-/* A view of the local engine: a snapshot, or the writer's transaction. */
+/* A view of the engine: a snapshot, or the writer's transaction. */
 struct local_view {
     struct view view;
     struct kv_txn *txn;

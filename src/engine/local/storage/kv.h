@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The storage under the local engine: ordered tables in one LMDB file, read in snapshots beside one
+ * The storage under the engine: ordered tables in one LMDB file, read in snapshots beside one
  * writer. The only file that knows LMDB is kv.c.
  *
  * The file is an image of what the redo log says (redo.h). Nothing ever syncs it while it is in use: a
