@@ -366,6 +366,7 @@ static bool fill_begin(struct consumer *consumer)
     if (!set_row(consumer, consumer->term, TIDINGS_ID_MAX, true))
         return false;
     consumer->filling = consumer->wish;
+    consumer->reconciling = 0; /* what was compared before is of no worth */
     consumer->fill = (struct consumer_fill){0};
     consumer->fill_told_ms = wait_now_ms();
     log_fill(consumer, "the consumer's target is made anew");
@@ -418,7 +419,8 @@ static void log_comparison(const struct consumer *consumer, const char *message)
 /* Whether all is well so far: nothing is to be compared, or a step was done. */
 static bool reconcile_step(struct consumer *consumer)
 {
-    if (!consumer->reconcile || !consumer->target->reconcile)
+    bool fills = consumer->wish && consumer->target->fill;
+    if (!consumer->reconcile || !consumer->target->reconcile || fills)
         return true;
     if (consumer->reconciling != consumer->reconcile) {
         consumer->reconciling = consumer->reconcile;
