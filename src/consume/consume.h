@@ -4,7 +4,9 @@
  * each event at least once. Of several servers the one that makes changes does so (tidings_term). A target that fails waits, is told
  * of in the log and in its row, and holds up no other.
  *
- *     consumer.c       a target's thread: whose turn it is, reading, moving on, what is told of failures
+ *     consumer.c       a target's thread: whose turn it is, reading, moving on
+ *     consumer_row.c   its row: the position, reports, what is told of failures
+ *     consumer_wish.c  what is wished of it: making it anew, comparing it, dead letters once more
  *     kafka_target.c   Kafka: docs/EVENTS.md
  *     redis_target.h   keys in Redis: docs/FORMAT.md
  *     tables_*.c       tables in MySQL: docs/operations/tables.md

@@ -62,8 +62,9 @@ struct consumer_target {
      */
     enum consumer_filled (*fill)(void *ctx, struct consumer *consumer, struct consumer_fill *fill);
     /*
-     * Compares what stands at the target with what the engine answers, and mends it, a step at a time, as `fill`; `done` and `total`
-     * of struct consumer_fill are users or rows looked at. NULL: it cannot. Called when somebody wishes it (TARGET_WISH).
+     * Compares what stands at the target with what the engine answers, and mends it, a step at a time, as `fill`; `done`
+     * of struct consumer_fill is users or rows looked at. NULL: it cannot. Called when somebody wishes it (TARGET_WISH), and not while
+     * the target is made anew.
      */
     enum consumer_filled (*reconcile)(void *ctx, struct consumer *consumer,
                                       struct consumer_fill *fill);

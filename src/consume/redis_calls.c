@@ -10,7 +10,12 @@
 
 #include "base/wait.h"
 
-enum { NUMBER_MAX = 24, BUILD_NAME_MAX = REDIS_NAME_MAX + 64, REFUSED_BATCH = 512 };
+enum {
+    NUMBER_MAX = 24,
+    BUILD_NAME_MAX = REDIS_NAME_MAX + 64,
+    REFUSED_BATCH = 512,
+    CALLS_A_KEY = 2 /* a list that is compared: its members, and how many */
+};
 
 /* What waits to be sent takes no more, and one more key never as much. */
 #define CALLS_MEMORY_MAX  ((size_t)32 << 20)
@@ -75,6 +80,36 @@ static struct redis_script built_script = {
                    "redis.call('SET', KEYS[2], ARGV[1], 'PX', " REDIS_COMPANION_MS ")\n"
                    "return 1\n"};
 
+/* What is of another type differs, too. A position that is put may be behind what is there. */
+static struct redis_script check_counts_script = {
+    .text = "#!lua\n"
+            "local v = redis.pcall('GET', KEYS[1])\n"
+            "if type(v) ~= 'string' or #v ~= 36 or\n"
+            "   string.sub(v, 1, 28) ~= string.sub(ARGV[1], 1, 28) then\n"
+            "  return 3\n"
+            "end\n"
+            "return 1\n"};
+
+static struct redis_script check_number_script = {
+    .text = "#!lua\n"
+            "local v = redis.pcall('GET', KEYS[1])\n"
+            "if v == false and ARGV[1] == '0' then return 1 end\n"
+            "return v == ARGV[1] and 1 or 3\n"};
+
+static struct redis_script check_size_script = {
+    .text = "#!lua\n"
+            "return redis.pcall('ZCARD', KEYS[1]) == tonumber(ARGV[1]) and 1 or 3\n"};
+
+/* Some members of a list. */
+static struct redis_script check_part_script = {
+    .text = "#!lua\n"
+            "if type(redis.pcall('ZCARD', KEYS[1])) ~= 'number' then return 3 end\n"
+            "for i = 1, #ARGV, 2 do\n"
+            "  local score = redis.call('ZSCORE', KEYS[1], ARGV[i + 1])\n"
+            "  if not score or tonumber(score) ~= tonumber(ARGV[i]) then return 3 end\n"
+            "end\n"
+            "return 1\n"};
+
 static void init_redis_scripts(void)
 {
     redis_script_init(&counts_script);
@@ -83,6 +118,10 @@ static void init_redis_scripts(void)
     redis_script_init(&list_script);
     redis_script_init(&part_script);
     redis_script_init(&built_script);
+    redis_script_init(&check_counts_script);
+    redis_script_init(&check_number_script);
+    redis_script_init(&check_size_script);
+    redis_script_init(&check_part_script);
 }
 
 struct redis_calls *redis_calls_new(const struct redis_options *options, const char **message)
@@ -117,7 +156,7 @@ void redis_calls_free(struct redis_calls *calls)
 
 bool redis_calls_full(const struct redis_calls *calls)
 {
-    return calls->n == REDIS_CALLS_MAX || calls->memory.total > CALLS_MEMORY_FULL;
+    return calls->n + CALLS_A_KEY > REDIS_CALLS_MAX || calls->memory.total > CALLS_MEMORY_FULL;
 }
 
 static struct bytes call_text(struct redis_calls *calls, const char *text)
@@ -182,12 +221,35 @@ static void call_members(struct redis_calls *calls, struct bytes *args,
     }
 }
 
+/* ---- Comparing -------------------------------------------------------------------------------- */
+
+static void call_check_one(struct redis_calls *calls, enum redis_kind kind, uint64_t id,
+                           struct redis_script *script, uint64_t number)
+{
+    struct bytes *args = call_begin(calls, kind, id, script, 1, 2);
+    if (!args)
+        return;
+    args[0] = call_key(calls, kind, id);
+    args[1] = call_number(calls, number);
+}
+
+static void call_check_part(struct redis_calls *calls, enum redis_kind kind, uint64_t id,
+                            const struct redis_member *members, size_t n)
+{
+    struct bytes *args = n ? call_begin(calls, kind, id, &check_part_script, 1, 1 + 2 * n) : NULL;
+    if (!args)
+        return;
+    args[0] = call_key(calls, kind, id);
+    call_members(calls, args + 1, members, n);
+}
+
 /* ---- Putting ---------------------------------------------------------------------------------- */
 
 void redis_calls_put_counts(struct redis_calls *calls, uint64_t user,
                             const struct tidings_counters *counters, uint64_t position)
 {
-    struct bytes *args = call_begin(calls, REDIS_KIND_COUNTS, user, &counts_script, 1, 2);
+    struct redis_script *script = calls->compares ? &check_counts_script : &counts_script;
+    struct bytes *args = call_begin(calls, REDIS_KIND_COUNTS, user, script, 1, 2);
     uint8_t *value = arena_alloc(&calls->memory, REDIS_COUNTS_BYTES);
     calls->short_of_memory |= !value;
     if (!args || !value)
@@ -200,6 +262,10 @@ void redis_calls_put_counts(struct redis_calls *calls, uint64_t user,
 void redis_calls_put_number(struct redis_calls *calls, enum redis_kind kind, uint64_t id,
                             uint64_t number, uint64_t position)
 {
+    if (calls->compares) {
+        call_check_one(calls, kind, id, &check_number_script, number);
+        return;
+    }
     struct bytes *args = call_begin(calls, kind, id, &number_script, 2, 4);
     if (!args)
         return;
@@ -238,6 +304,11 @@ void redis_calls_put_change(struct redis_calls *calls, enum redis_kind kind, uin
 void redis_calls_put_list(struct redis_calls *calls, enum redis_kind kind, uint64_t id,
                           const struct redis_member *members, size_t n, uint64_t position)
 {
+    if (calls->compares) {
+        call_check_one(calls, kind, id, &check_size_script, n);
+        call_check_part(calls, kind, id, members, n);
+        return;
+    }
     struct bytes *args = call_begin(calls, kind, id, &list_script, 2, 3 + 2 * n);
     if (!args)
         return;
@@ -250,11 +321,17 @@ void redis_calls_put_list(struct redis_calls *calls, enum redis_kind kind, uint6
 void redis_calls_begin_build(struct redis_calls *calls)
 {
     calls->n_builds++;
+    calls->n_built = 0;
 }
 
 void redis_calls_put_part(struct redis_calls *calls, enum redis_kind kind, uint64_t id,
                           const struct redis_member *members, size_t n)
 {
+    calls->n_built += n;
+    if (calls->compares) {
+        call_check_part(calls, kind, id, members, n);
+        return;
+    }
     struct bytes *args = call_begin(calls, kind, id, &part_script, 1, 1 + 2 * n);
     if (!args)
         return;
@@ -265,6 +342,10 @@ void redis_calls_put_part(struct redis_calls *calls, enum redis_kind kind, uint6
 void redis_calls_put_built(struct redis_calls *calls, enum redis_kind kind, uint64_t id,
                            uint64_t position)
 {
+    if (calls->compares) {
+        call_check_one(calls, kind, id, &check_size_script, calls->n_built);
+        return;
+    }
     struct bytes *args = call_begin(calls, kind, id, &built_script, 3, 4);
     if (!args)
         return;
@@ -293,8 +374,11 @@ static void note_call(struct redis_calls *calls, size_t i, bool *all)
 {
     const struct redis_call *call = &calls->calls[i];
     if (call->outcome == REDIS_DONE) {
-        if (call->reply->type == REDIS_REPLY_INTEGER && call->reply->integer == 2)
+        bool number = call->reply->type == REDIS_REPLY_INTEGER;
+        if (number && call->reply->integer == 2)
             calls->missing[calls->n_missing++] = calls->about[i];
+        if (number && call->reply->integer == 3)
+            calls->different[calls->n_different++] = calls->about[i];
         return;
     }
     snprintf(calls->trouble, sizeof calls->trouble, "Redis: %s", call->message);
@@ -339,7 +423,7 @@ static bool remove_refused_keys(struct redis_calls *calls)
 bool redis_calls_run(struct redis_calls *calls)
 {
     bool all = !calls->short_of_memory;
-    calls->n_missing = calls->n_refused = 0;
+    calls->n_missing = calls->n_refused = calls->n_different = 0;
     *calls->trouble = '\0';
     if (!all)
         snprintf(calls->trouble, sizeof calls->trouble, "memory is short");
@@ -347,7 +431,8 @@ bool redis_calls_run(struct redis_calls *calls)
         redis_run(calls->redis, calls->calls, calls->n, wait_now_ms() + REDIS_CALLS_WAIT_MS);
     for (size_t i = 0; !calls->short_of_memory && i < calls->n; i++)
         note_call(calls, i, &all);
-    all &= remove_refused_keys(calls);
+    if (!calls->compares)
+        all &= remove_refused_keys(calls);
     calls->n = 0;
     calls->short_of_memory = false;
     arena_clear(&calls->memory);

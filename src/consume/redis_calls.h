@@ -5,6 +5,9 @@
  * knowing, and a call that comes late, change nothing that is newer.
  *
  * A list is changed where it is there, and is otherwise for the caller to fill: redis_calls_run tells of those.
+ *
+ * What is put while `compares` is set is not written, but held against what is there: redis_calls_run tells which keys differ, and which Redis refuses to compare. Changes and buckets are not put
+ * then.
  */
 #ifndef CONSUME_REDIS_CALLS_H
 #define CONSUME_REDIS_CALLS_H
@@ -37,11 +40,15 @@ struct redis_calls {
     struct redis_call calls[REDIS_CALLS_MAX];
     struct redis_about about[REDIS_CALLS_MAX];
     bool short_of_memory;
+    bool compares;
     uint64_t n_builds;
+    size_t n_built; /* members of the list that is being built */
     char token[40]; /* of this process, in names of lists that are being built */
     /* By the last run: lists that were not there, and keys that Redis refuses to have: better gone than old. */
     size_t n_missing, n_refused;
     struct redis_about missing[REDIS_CALLS_MAX], refused[REDIS_CALLS_MAX];
+    size_t n_different; /* keys, some of them twice, that are not as they were put */
+    struct redis_about different[REDIS_CALLS_MAX];
     char trouble[REDIS_TROUBLE_MAX];
 };
 

@@ -98,8 +98,14 @@ static bool scan_ask(struct redis_target *target, struct consumer *consumer,
     return false;
 }
 
-/* Some keys of a node. */
-static bool scan_step(struct redis_target *target, struct consumer *consumer, bool *done)
+void redis_scan_begin(struct redis_target *target)
+{
+    memset(&target->scan, 0, sizeof target->scan);
+    scan_set_cursor(&target->scan, "0");
+}
+
+bool redis_scan_step(struct redis_target *target, struct consumer *consumer, redis_scan_take *take,
+                     bool *done)
 {
     struct redis_scan *scan = &target->scan;
     struct redis_call call;
@@ -119,7 +125,7 @@ static bool scan_step(struct redis_target *target, struct consumer *consumer, bo
     }
     snprintf(cursor, sizeof cursor, "%s", call.reply->element[0]->str);
     bool some = false;
-    if (!scan_remove(target, consumer, call.reply->element[1], &some))
+    if (!take(target, consumer, call.reply->element[1], &some))
         return false;
     if (some)
         return true; /* the same again, without those */
@@ -323,6 +329,14 @@ static bool fill_users(struct redis_target *target, struct consumer *consumer,
     return true;
 }
 
+bool redis_fill_walk(struct redis_target *target, struct consumer *consumer,
+                     struct consumer_fill *fill, bool *done)
+{
+    if (target->walk.user)
+        return fill_posts(target, consumer);
+    return fill_users(target, consumer, fill, done);
+}
+
 /* ---- Steps ------------------------------------------------------------------------------------ */
 
 static void fill_log_removed(const struct redis_target *target)
@@ -342,13 +356,12 @@ static bool fill_step_of(struct redis_target *target, struct consumer *consumer,
     case FILL_BEGINS:
         if (!redis_marks_write(target, consumer, true, false))
             return false;
-        memset(&target->scan, 0, sizeof target->scan);
-        scan_set_cursor(&target->scan, "0");
+        redis_scan_begin(target);
         target->walk = (struct redis_walk){0};
         fill->step = FILL_REMOVES;
         return true;
     case FILL_REMOVES:
-        if (!scan_step(target, consumer, &part_done))
+        if (!redis_scan_step(target, consumer, scan_remove, &part_done))
             return false;
         if (part_done) {
             fill_log_removed(target);
@@ -356,9 +369,7 @@ static bool fill_step_of(struct redis_target *target, struct consumer *consumer,
         }
         return true;
     default:
-        if (target->walk.user)
-            return fill_posts(target, consumer);
-        return fill_users(target, consumer, fill, done);
+        return redis_fill_walk(target, consumer, fill, done);
     }
 }
 

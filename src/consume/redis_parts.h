@@ -37,6 +37,14 @@ struct redis_walk {
     struct tidings_cursor posts;
 };
 
+/* What comparing has found so far. */
+struct redis_comparison {
+    uint64_t keys;      /* that were there */
+    uint64_t different; /* or missing */
+    uint64_t left; /* not compared, since Redis refuses that; or not mended: too many at once */
+    char error[REDIS_TROUBLE_MAX]; /* why Redis refuses */
+};
+
 struct redis_target {
     struct tidings *tidings;
     uint32_t page;
@@ -48,7 +56,10 @@ struct redis_target {
     size_t n_touches, n_missing;
     struct redis_touch touches[REDIS_TOUCHES * CONSUMER_PAGE];
     struct redis_about missing[REDIS_TOUCHES * CONSUMER_PAGE];
+    size_t n_different;
+    struct redis_about different[REDIS_TOUCHES * CONSUMER_PAGE]; /* from what they are to be */
     uint64_t ids[CONSUMER_PAGE * 3];
+    struct redis_comparison comparison;
     struct redis_scan scan;
     struct redis_walk walk;
     char mark_names[REDIS_MARKS][REDIS_NAME_MAX];
@@ -58,7 +69,7 @@ struct redis_target {
 
 /* ---- redis_target.c ----------------------------------------------------------------------------- */
 
-/* Runs what was put, and keeps in mind which lists are missing. */
+/* Runs what was put, and keeps in mind which lists are missing, and which keys differ. */
 bool redis_target_run(struct redis_target *target, struct consumer *consumer);
 /* The same, if there is no room for more. */
 bool redis_target_make_room(struct redis_target *target, struct consumer *consumer);
@@ -80,12 +91,30 @@ bool redis_read_list(struct redis_target *target, struct consumer *consumer, enu
 /* Those that runs have found missing. */
 bool redis_read_missing(struct redis_target *target, struct consumer *consumer, uint64_t position);
 
-/* ---- redis_events.c, redis_fill.c, redis_marks.c ------------------------------------------------- */
+/* ---- redis_fill.c: going through everything ------------------------------------------------------ */
+
+/* Some keys of a node. *some: not all of them were taken, and they are to be asked for again. They are valid until the next run. */
+typedef bool redis_scan_take(struct redis_target *target, struct consumer *consumer,
+                             const struct redisReply *keys, bool *some);
+
+/* Through all keys of all masters, a step at a time. */
+void redis_scan_begin(struct redis_target *target);
+bool redis_scan_step(struct redis_target *target, struct consumer *consumer, redis_scan_take *take,
+                     bool *done);
+
+/* Puts and runs the keys of some users, or of some posts of one. */
+bool redis_fill_walk(struct redis_target *target, struct consumer *consumer,
+                     struct consumer_fill *fill, bool *done);
+
+/* ---- redis_events.c, redis_fill.c, redis_reconcile.c, redis_marks.c ------------------------------------------------- */
 
 bool redis_events_tell(void *ctx, struct consumer *consumer, struct consumer_page *page);
 
 enum consumer_filled redis_fill_step(void *ctx, struct consumer *consumer,
                                      struct consumer_fill *fill);
+
+enum consumer_filled redis_reconcile_step(void *ctx, struct consumer *consumer,
+                                          struct consumer_fill *fill);
 
 bool redis_marks_look(void *ctx, struct consumer *consumer, bool first);
 /* Writes all of them: while filling whether there are any or not, otherwise only those that are there. */

@@ -7,6 +7,31 @@
 
 #include "consume/redis_parts.h"
 
+/* A list may be told of twice in a row. */
+static void redis_target_note(struct redis_target *target, struct redis_about about)
+{
+    const struct redis_about *last =
+        target->n_different ? &target->different[target->n_different - 1] : NULL;
+    if (last && last->kind == about.kind && last->id == about.id)
+        return;
+    target->comparison.different++;
+    if (target->n_different < sizeof target->different / sizeof *target->different)
+        target->different[target->n_different++] = about;
+    else
+        target->comparison.left++;
+}
+
+static void redis_target_note_comparison(struct redis_target *target)
+{
+    const struct redis_calls *calls = target->calls;
+    for (size_t i = 0; i < calls->n_different; i++)
+        redis_target_note(target, calls->different[i]);
+    if (!calls->compares || !calls->n_refused)
+        return;
+    target->comparison.left += calls->n_refused;
+    snprintf(target->comparison.error, sizeof target->comparison.error, "%s", calls->trouble);
+}
+
 bool redis_target_run(struct redis_target *target, struct consumer *consumer)
 {
     struct redis_calls *calls = target->calls;
@@ -16,6 +41,7 @@ bool redis_target_run(struct redis_target *target, struct consumer *consumer)
     for (size_t i = 0; i < calls->n_missing; i++)
         if (target->n_missing < sizeof target->missing / sizeof *target->missing)
             target->missing[target->n_missing++] = calls->missing[i];
+    redis_target_note_comparison(target);
     if (!fine)
         consume_note(consumer, calls->trouble);
     return fine;
@@ -54,6 +80,7 @@ const struct consumer_target redis_target = {
     .name = ".redis",
     .tell = redis_events_tell,
     .fill = redis_fill_step,
+    .reconcile = redis_reconcile_step,
     .look = redis_marks_look,
     .rest = redis_target_rest,
 };

@@ -288,7 +288,8 @@ static bool walk_run(struct tables_walk *walk)
     return true;
 }
 
-static bool tables_walk(struct tables *tables, struct consumer *consumer, uint64_t era, bool fills)
+static bool tables_walk(struct tables *tables, struct consumer *consumer, uint64_t era, bool fills,
+                        uint64_t *looked_at)
 {
     struct tables_walk *walk = calloc(1, sizeof *walk);
     if (!walk)
@@ -301,8 +302,10 @@ static bool tables_walk(struct tables *tables, struct consumer *consumer, uint64
     for (int i = 0; i < FORM_COUNT; i++)
         tables_merge_init(&walk->merges[i], &tables_forms[i], i >= FORM_CONTENT_STATS);
     bool fine = tables_rules(tables, &walk->settings, walk->rules) && walk_run(walk);
-    for (int i = 0; i < FORM_COUNT; i++)
+    for (int i = 0; i < FORM_COUNT; i++) {
+        *looked_at += walk->merges[i].found;
         tables_merge_release(&walk->merges[i]);
+    }
     arena_release(&walk->arena);
     free(walk->activities);
     free(walk);
@@ -311,10 +314,15 @@ static bool tables_walk(struct tables *tables, struct consumer *consumer, uint64
 
 bool tables_fill(struct tables *tables, struct consumer *consumer, uint64_t era)
 {
-    return tables_walk(tables, consumer, era, true);
+    uint64_t looked_at = 0;
+    return tables_walk(tables, consumer, era, true, &looked_at);
 }
 
-bool tables_compare(struct tables *tables, struct consumer *consumer)
+bool tables_compare(struct tables *tables, struct consumer *consumer, uint64_t *looked_at)
 {
-    return tables_walk(tables, consumer, tables->place.era, false);
+    uint64_t found = 0;
+    bool fine = tables_walk(tables, consumer, tables->place.era, false, &found);
+    if (looked_at)
+        *looked_at = found;
+    return fine;
 }

@@ -223,7 +223,8 @@ struct tables_merge {
     bool only_keys; /* what the other columns say does not matter */
     struct tables_row *rows;
     size_t n, room;
-    int64_t upto; /* first column: everything up to here was compared */
+    int64_t upto;   /* first column: everything up to here was compared */
+    uint64_t found; /* rows that were there */
     uint64_t differences;
 };
 
@@ -241,8 +242,9 @@ bool tables_merge_flush(struct tables *tables, struct tables_merge *merge, int64
 /* Everything from one moment, with a new position: whatever was in the tables before. */
 bool tables_fill(struct tables *tables, struct consumer *consumer, uint64_t era);
 
-/* The same at the position where the tables come to, and a line of log with what was found. */
-bool tables_compare(struct tables *tables, struct consumer *consumer);
+/* The same at the position where the tables come to, and a line of log with what was found. *looked_at: so many rows were there; it may be
+ * NULL. */
+bool tables_compare(struct tables *tables, struct consumer *consumer, uint64_t *looked_at);
 
 /* All counts anew from yl_reaction and yl_comment; hot_score by those settings. */
 bool tables_recount(struct tables *tables, struct consumer *consumer,

@@ -157,6 +157,7 @@ static bool merge_some(struct tables *tables, struct tables_merge *merge, int64_
     if (fine && !merge_walk(tables, merge, &n_read, next, &missing, &gone))
         fine = tables_fail(tables, "there is no memory to compare %s", merge->form->table);
     *more = n_read == limit;
+    merge->found += n_read;
     for (; fine && !*more && *next < merge->n; ++*next)
         if (!change_add(&missing, &merge->rows[*next]))
             fine = tables_fail(tables, "there is no memory to compare %s", merge->form->table);

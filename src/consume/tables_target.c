@@ -148,7 +148,7 @@ static bool tables_look_after(struct tables *tables, struct consumer *consumer)
         return tables_refill(tables, consumer, "the state says so");
     if (!tables_close_gap(tables, consumer) || !tables_follow_rules(tables, consumer))
         return false;
-    if (is_due(tables) && !tables_compare(tables, consumer))
+    if (is_due(tables) && !tables_compare(tables, consumer, NULL))
         return false;
     return tables_outbox_tend(tables);
 }
@@ -176,6 +176,18 @@ static enum consumer_filled tables_target_fill(void *ctx, struct consumer *consu
     (void)fill;
     if (tables_are_ready(tables, consumer) &&
         (tables->is_fresh || tables_refill(tables, consumer, "the consumer is to be made anew")))
+        return CONSUMER_FILL_DONE;
+    tables_say_trouble(tables, consumer);
+    return CONSUMER_FILL_FAILED;
+}
+
+/* The same as by the state in the row, in one step: what is compared is one moment of the engine. */
+static enum consumer_filled tables_target_reconcile(void *ctx, struct consumer *consumer,
+                                                    struct consumer_fill *fill)
+{
+    struct tables *tables = ctx;
+    if (tables_are_ready(tables, consumer) && tables_close_gap(tables, consumer) &&
+        tables_compare(tables, consumer, &fill->done))
         return CONSUMER_FILL_DONE;
     tables_say_trouble(tables, consumer);
     return CONSUMER_FILL_FAILED;
@@ -218,6 +230,7 @@ static void tables_target_rest(void *ctx)
 const struct consumer_target tables_target = {
     .name = ".tables",
     .fill = tables_target_fill,
+    .reconcile = tables_target_reconcile,
     .look = tables_target_look,
     .tell = tables_target_tell,
     .rest = tables_target_rest,

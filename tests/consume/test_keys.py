@@ -10,7 +10,7 @@ import keys
 import pytest
 from conftest import replicas, writer_of
 from support.metrics import scrape
-from support.server import wait_until
+from support.server import tidings, wait_until
 
 LEASE_S = 3
 SEED = int(os.environ.get("TEST_SEED", os.getpid()))
@@ -267,10 +267,140 @@ def test_a_list_that_redis_has_thrown_out_is_filled_when_it_is_named(lone):
     assert keys.one("ZCARD", f"uf:fans:{star.id}") == 4
 
 
+# ---- What operators ask ------------------------------------------------------------------------------------------------
+
+
+def compared(server):
+    """What the log says of comparing, in order."""
+    return [line for line in server.log_lines() if "differed" in line]
+
+
+def reconcile(server):
+    before = len(compared(server))
+    with_admin = server.admin()
+    assert with_admin.post("/admin/targets/redis/reconcile")["reconciling"]
+    wait_until(lambda: len(compared(server)) > before, "all was compared")
+    keys.settle(server)
+    return compared(server)[-1]
+
+
+def test_keys_that_were_damaged_are_mended_and_the_log_says_how_many(lone):
+    server = lone()
+    ann, ben, cat = server.users(3)
+    ann.follow(ben)
+    cat.follow(ben)
+    post = ben.publish()["id"]
+    comment = ann.comment(post)["id"]
+    for one in (ann, cat):
+        one.react(f"/posts/{post}/like")
+        one.react(f"/comments/{comment}/like")
+    keys.settle(server)
+    before = keys.all_keys()
+    assert reconcile(server)["message"] == "the keys in Redis are as the server has it"
+    assert compared(server)[-1]["keys"] == len(before) > 10
+    right = keys.one("GET", f"ucnt:{ann.id}")
+    damage = [
+        ("SET", f"ucnt:{ann.id}", b"\0\0\0\7" + right[4:]), ("DEL", f"ucnt:{cat.id}"), ("SET", f"ucnt:{ben.id}", "short"),
+        ("ZADD", f"uf:fans:{ben.id}", 5, 77), ("ZREM", f"uf:flws:{ann.id}", ben.id), ("ZADD", f"uf:fans:{ann.id}", 5, 77),
+        ("ZADD", f"like_story_user_set_{post}", 5, ann.id), ("DEL", f"story_user_like_set_{ann.id}"),
+        ("SET", f"count_story_{post}", 99), ("DEL", f"count_comment_{comment}"), ("SET", f"count_story_{post + 1}", 3),
+        ("ZADD", "like_comment_user_set_4711", 5, 77), ("DEL", f"comment_user_like_set_{cat.id}"),
+    ]
+    for words in damage:
+        keys.one(*words)
+    keys.one("DEL", f"like_comment_user_set_{comment}")
+    keys.one("SET", f"like_comment_user_set_{comment}", "no list")
+    keys.one("SET", "count_story_abc", "mine")
+    line = reconcile(server)
+    assert (line["message"], line["differed"]) == ("keys in Redis differed and are mended", len(damage) + 1)
+    assert keys.all_keys() == before
+    assert keys.one("GET", "count_story_abc") == b"mine"
+    assert reconcile(server)["differed"] == 0 and rebuilt(server) == 1
+    row, = server.admin().get("/admin/targets")["items"]
+    assert row["can_reconcile"] and not row["reconciling"] and row["can_rebuild"]
+
+
+def test_a_list_of_more_than_go_into_one_call_is_compared(lone):
+    server = lone()
+    post = server.user().publish()["id"]
+    service = server.service(acting_for=1)
+    for fan in range(1, 1202):
+        service.acting_for = fan
+        service.react(f"/posts/{post}/like")
+    keys.settle(server)
+    key = f"like_story_user_set_{post}"
+    before = keys.one("ZRANGE", key, 0, -1, "WITHSCORES")
+    assert reconcile(server)["differed"] == 0
+    keys.one("ZREM", key, 1)
+    keys.one("ZADD", key, 5, 1_000_000)
+    assert reconcile(server)["differed"] == 1
+    keys.one("ZADD", key, 5, 1_000_000)
+    assert reconcile(server)["differed"] == 1
+    assert keys.one("ZRANGE", key, 0, -1, "WITHSCORES") == before and keys.one("PTTL", key) == -1
+
+
+def test_random_traffic_leaves_nothing_to_mend_and_goes_on_meanwhile(lone, world):
+    server = lone()
+    world.go_on(server, 200)
+    keys.settle(server)
+    of_deleted = ("like_comment_user_set_", "count_comment_")
+    stays = [name for name in keys.all_keys() if name.startswith(of_deleted) and
+             world.comments.get(int(keys.OURS.match(name)[2])) in world.gone]
+    assert reconcile(server)["differed"] == len(stays)
+    server.admin().post("/admin/targets/redis/reconcile")
+    world.go_on(server, 100)
+    wait_until(lambda: len(compared(server)) == 2, "all was compared")
+    keys.settle(server)
+    assert keys.compare(server, world) > 20
+
+
+def test_an_operator_has_all_keys_made_anew(lone, world):
+    server = lone()
+    world.go_on(server, 100)
+    keys.settle(server)
+    admin = server.admin()
+    keys.one("SET", "count_story_1", 5)
+    assert admin.post("/admin/targets/redis/rebuild")["rebuilding"]
+    wait_until(lambda: rebuilt(server) == 2, "all is made anew")
+    keys.settle(server)
+    assert keys.compare(server, world) > 20 and keys.one("EXISTS", "count_story_1") == 0
+
+
+def test_the_command_makes_all_keys_anew_and_compares_them(make_servers, world):
+    servers = make_servers(2, settings=keys.SETTINGS)
+    writer = writer_of(servers)
+    world.go_on(writer, 60)
+    keys.settle(writer)
+    url = writer.arguments[writer.arguments.index("--mysql") + 1]
+    done = rebuilt(writer)
+    for action in ("rebuild", "reconcile"):
+        answer = tidings("cluster", action, "redis", "--mysql", url)
+        assert answer.returncode == 0, answer.stderr
+    wait_until(lambda: rebuilt(writer) == done + 1 and compared(writer), "both are done")
+    assert compared(writer)[-1]["differed"] == 0, "it was compared when it was made"
+    keys.compare(writer, world)
+
+
+def test_a_user_who_may_not_compare_has_nothing_removed_and_is_told(make_server, world):
+    for node in map(keys.Node, keys.NODES):
+        node.ask("ACL", "SETUSER", "shy", "reset", "on", f">{PASSWORD}", *PATTERNS.split(), *COMMANDS.split(), "-zscore")
+        node.close()
+    server = make_server(settings={**keys.SETTINGS, "redis_user": "shy"}, environment={"TIDINGS_REDIS_PASSWORD": PASSWORD}).start()
+    world.go_on(server, 120)
+    keys.settle(server)
+    before = keys.all_keys()
+    line = reconcile(server)
+    assert line["message"] == "some keys in Redis could not be compared" and line["left"] > 5 and line["error"]
+    assert set(keys.all_keys()) >= {name for name in before if world.comments.get(int(keys.OURS.match(name)[2])) not in world.gone}
+    world.go_on(server, 20)
+    keys.settle(server)
+    keys.compare(server, world)
+
+
 # ---- Who may sign in ---------------------------------------------------------------------------------------------------
 
 PASSWORD = "open sesame"
-COMMANDS = "+eval +evalsha +get +set +del +unlink +exists +scan +zadd +zrem +zcard +zremrangebyrank +rename +persist +pexpire +info " \
+COMMANDS = "+eval +evalsha +get +set +del +unlink +exists +scan +zadd +zrem +zcard +zscore +zremrangebyrank +rename +persist +pexpire +info " \
            "+cluster|slots +asking"
 PATTERNS = "~tidings:keys:* ~ucnt:* ~uf:* ~rl:* ~like_* ~story_user_* ~comment_user_* ~count_* ~{*"
 

@@ -215,6 +215,28 @@ def check_rows(server, database):
         assert set(found) == wanted and len(found) == len(wanted)
 
 
+def test_an_operator_has_the_tables_compared_and_reads_in_the_log_what_differed(make_lone, database):
+    server = make_lone()
+    traffic = Traffic(server, 17)
+    traffic.do(200)
+    check(server, database)
+    admin = server.admin()
+    sql(database, "DELETE FROM yl_reaction LIMIT 2; UPDATE yl_comment_stats SET like_count=like_count+7 LIMIT 1")
+    assert admin.post("/admin/targets/tables/reconcile")["reconciling"]
+    compared = "what stands at the consumer's target was compared"
+    wait_until(lambda: any(line["message"] == compared for line in server.log_lines()), "it is compared")
+    check_rows(server, database)
+    line, = [line for line in server.log_lines() if line["message"] == "the tables differed and are mended"]
+    assert line["yl_reaction"] == 2 and line["counts"] >= 1
+    last, = [line for line in server.log_lines() if line["message"] == compared]
+    assert last["looked_at"] > 50
+    row, = admin.get("/admin/targets")["items"]
+    assert row["can_reconcile"] and not row["reconciling"] and place(database)[2] >= 3
+    admin.post("/admin/targets/tables/rebuild")
+    wait_until(lambda: any(line.get("reason") == "the consumer is to be made anew" for line in server.log_lines()), "and made anew")
+    check(server, database)
+
+
 def test_other_weights_are_in_the_tables_after_a_restart(make_lone, database):
     server = make_lone()
     traffic = Traffic(server, 6)
