@@ -225,12 +225,28 @@ static void print_verbs(unsigned verbs, char allow[ALLOW_TEXT])
                                      verb_names[verb], verb == GET ? ", HEAD" : "");
 }
 
+static const char version[] = "/v1", relation[] = "/relation/";
+
+/*
+ * The same route's path without /v1, which relations have besides, or NULL. It is no row of its own, so both
+ * have one handler, scope and metric.
+ */
+static const char *route_alias(const struct route *route)
+{
+    const char *alias = route->pattern + sizeof version - 1;
+    bool has = !strncmp(route->pattern, version, sizeof version - 1) &&
+               !strncmp(alias, relation, sizeof relation - 1);
+    return has ? alias : NULL;
+}
+
 const struct route *route_find(struct http_text path, enum http_verb verb, uint64_t ids[PATH_IDS],
                                const char **bad_id, char allow[ALLOW_TEXT])
 {
+    bool is_alias = path.n >= sizeof relation - 1 && !memcmp(path.p, relation, sizeof relation - 1);
     unsigned fitting = 0;
     for (size_t i = 0; i < n_routes; i++) {
-        if (!matches(routes[i].pattern, path, ids, bad_id))
+        const char *pattern = is_alias ? route_alias(&routes[i]) : routes[i].pattern;
+        if (!pattern || !matches(pattern, path, ids, bad_id))
             continue;
         if (routes[i].verb == verb)
             return &routes[i];
@@ -253,9 +269,10 @@ void api_print_routes(FILE *to)
     for (size_t i = 0; i < n_routes; i++)
         fprintf(
             to,
-            "  {\"method\": \"%s\", \"path\": \"%s\", \"operation\": \"%s\", "
+            "  {\"method\": \"%s\", \"path\": \"%s\", \"alias\": \"%s\", \"operation\": \"%s\", "
             "\"access\": \"%s\", \"scope\": \"%s\", \"status\": %d, \"parameters\": \"%s\"}%s\n",
-            verb_names[routes[i].verb], routes[i].pattern, routes[i].name,
+            verb_names[routes[i].verb], routes[i].pattern,
+            route_alias(&routes[i]) ? route_alias(&routes[i]) : "", routes[i].name,
             accesses[routes[i].access],
             routes[i].area == NONE ? "" : scope_name(routes[i].area, route_way(&routes[i]), scope),
             routes[i].status, routes[i].parameters ? routes[i].parameters : "",

@@ -42,6 +42,12 @@ def test_operation_ids_are_the_routes_names_and_unique():
         assert operation["operationId"] == table()[key]["operation"], key
 
 
+def test_aliases_are_the_routes():
+    for key, operation in described().items():
+        assert operation.get("x-alias", "") == table()[key]["alias"], key
+    assert sum(bool(route["alias"]) for route in routes()) == 6
+
+
 def test_security_is_the_routes_access():
     for key, operation in described().items():
         assert operation["security"] == ACCESS[table()[key]["access"]], key

@@ -3,7 +3,8 @@ import itertools
 
 import pytest
 
-from support.client import new_user_id
+from support.client import Client, new_user_id
+from support.tokens import token
 
 ZERO = {"following": 0, "followers": 0, "posts": 0, "liked_posts": 0, "faved_posts": 0, "likes_received": 0,
         "favs_received": 0}
@@ -242,3 +243,79 @@ def test_the_5001st_follow_is_refused(server):
     assert service.get("/relation/counter")["following"] == 5000
     assert len(service.rows("/relation/following", 100)) == 5000
     assert len(service.get("/inbox/unread")["authors"]) == 5000
+
+
+# ---- Paths without a version --------------------------------------------------------------------
+
+def bare(actor, method, path, body=None, headers=None):
+    return actor.send(method, "/relation" + path, body, headers)
+
+
+def test_changes_are_the_same_without_a_version(server):
+    for body in ({}, {"user_id": 0}, {"user_id": "7"}, {"user_id": 7, "more": 1}, None):
+        for path in ("/follow", "/unfollow"):
+            ann = server.user()
+            with_version = ann.send("POST", "/v1/relation" + path, body).json
+            assert with_version["status"] == 400 and bare(ann, "POST", path, body).json == with_version
+    ann, bob, cem = server.users(3)
+    for author, send in ((bob, lambda *what: ann.send(what[0], "/v1/relation" + what[1], what[2])), (cem, lambda *what: bare(ann, *what))):
+        answers = [send("POST", path, {"user_id": author.id}).json for path in ("/follow", "/follow", "/unfollow", "/unfollow", "/follow")]
+        assert [answer["changed"] for answer in answers] == [True, False, True, False, True]
+        assert answers[0] == {"changed": True, "following": True, "mutual": False}
+    assert {row["user_id"] for row in ann.get("/relation/following")["items"]} == {bob.id, cem.id}
+
+
+@pytest.mark.parametrize("path", ["/status?user_id={bob}", "/status?user_ids={bob},{ann}", "/following?limit=1", "/followers?user_id={bob}",
+                                  "/counter", "/counter?user_ids={bob},{ann}", "/status", "/following?limit=0", "/counter?more=1"])
+def test_questions_are_the_same_without_a_version(server, path):
+    ann, bob, cem = server.users(3)
+    ann.follow(bob)
+    ann.follow(cem)
+    path = path.format(ann=ann.id, bob=bob.id)
+    answer, other = ann.send("GET", "/v1/relation" + path), bare(ann, "GET", path)
+    assert (other.status, other.json) == (answer.status, answer.json)
+    if cursor := answer.json.get("next_cursor"):
+        assert bare(ann, "GET", f"/following?cursor={cursor}").json == ann.get("/relation/following", cursor=cursor)
+
+
+def test_only_relations_have_no_version(server):
+    ann = server.user()
+    for path in ("/relation", "/relation/", "/relation/follows", "/relation/follow/", "/relationship/follow", "/inbox", "/relation/inbox",
+                 "/relation/v1/relation/follow", "/v1/v1/relation/follow", "//relation/follow"):
+        ann.refused(404, "not_found", "GET", path)
+    assert bare(ann, "GET", "/follow").headers["allow"] == ann.send("GET", "/v1/relation/follow").headers["allow"] == "POST"
+
+
+def test_who_may_is_the_same_without_a_version(server):
+    ann = server.user()
+    with Client(server) as client:
+        assert client.request("GET", "/relation/counter").json["code"] == "token_missing"
+        bearer = {"Authorization": "Bearer " + token(server.secret, ann.id, scope="inbox:read relation:write")}
+        for path in ("/v1/relation/counter", "/relation/counter"):
+            answer = client.request("GET", path, headers=bearer)
+            assert answer.status == 403 and answer.json["detail"] == "scope: the token lacks relation:read."
+
+
+def test_an_idempotency_key_is_of_the_path_as_it_was_asked(server):
+    ann, bob = server.users(2)
+    key, body = {"Idempotency-Key": "one of ann's"}, {"user_id": bob.id}
+    first = ann.send("POST", "/v1/relation/follow", body, key).json
+    ann.unfollow(bob)
+    again = bare(ann, "POST", "/follow", body, key).json
+    assert first == again and again["changed"], "another path, so done again"
+    ann.unfollow(bob)
+    assert bare(ann, "POST", "/follow", body, key).json == again
+    assert ann.get("/relation/counter")["following"] == 0, "a repeat of the same path does nothing"
+
+
+def test_both_paths_are_one_bucket_and_one_metric(make_server):
+    server = make_server(settings={"follow_burst": 3, "follow_refill_ms": 3_600_000})
+    ann = server.user()
+    for path in ("/v1/relation/follow", "/relation/follow", "/relation/unfollow"):
+        assert ann.send("POST", path, {"user_id": new_user_id()}).status == 200
+    assert ann.send("POST", "/v1/relation/follow", {"user_id": 7}).status == 429
+    assert bare(ann, "POST", "/follow", {"user_id": 7}).status == 429
+    with Client(server) as client:
+        text = client.request("GET", "/metrics").body.decode()
+    assert 'tidings_requests_total{operation="follow",status="200"} 2' in text
+    assert 'tidings_requests_total{operation="none"' not in text

@@ -41,6 +41,7 @@ class Contract:
         close_objects(strict["components"]["schemas"])
         resource = Resource.from_contents(strict, default_specification=DRAFT202012)
         self.registry = Registry().with_resource("urn:tidings", resource)
+        self.aliases = {operation["x-alias"]: path for _, path, operation in self.operations() if "x-alias" in operation}
         self.patterns = [(self.pattern_of(path), path) for path in document["paths"]]
 
     @staticmethod
@@ -54,7 +55,7 @@ class Contract:
 
     def find(self, method, path):
         """The path's template and the operation, None where there is none."""
-        path = path.split("?")[0]
+        path = self.aliases.get(path.split("?")[0], path.split("?")[0])
         method = "GET" if method == "HEAD" else method
         fitting = [template for pattern, template in self.patterns if pattern.fullmatch(path)]
         for template in sorted(fitting, key=lambda t: "{" in t):
