@@ -71,6 +71,62 @@ test("at 1280 × 860 the table of events fits, tiles stand in equal rows, and th
         assert.deepEqual(await perRow(), [2, 2, 2, 2]);
     }));
 
+test("a server alone shows targets when it has some, with their dead letters", () =>
+    withDemo(["--webhook-allow", "127.0.0.1", "--webhook-give-up-hours", "0"], async ({ server, open }) => {
+        const receiver = createServer((_, answer) => answer.writeHead(500).end());
+        await new Promise((done) => receiver.listen(0, "127.0.0.1", done));
+        try {
+            const page = await open("operator");
+            await page.waitForSelector(".fact");
+            await page.waitForTimeout(2500);
+            assert.equal(await page.locator(".shared").count(), 0, "nothing to show");
+            const hook = { url: `http://127.0.0.1:${receiver.address().port}/`, secret: "sixteen letters at least" };
+            await server.call(1, "PUT", "/v1/admin/webhooks/gateway", hook, "admin");
+            const row = page.locator("tr[data-target='webhook:gateway']");
+            await row.locator(".state-ok").waitFor();
+            assert.match(await row.textContent(), /no0$/);
+            await server.scene(5, await server.demoStory("The lighthouse"), "x", ["y"]);
+            await until(async () => /500/.test(await row.textContent()), "its trouble");
+            await until(async () => (await row.locator("td.bad").count()) && (await row.locator("td.bad").textContent()) === "1",
+                "its dead letter");
+            assert.equal(await page.locator("[data-replica]").count(), 0, "it is alone");
+        } finally {
+            receiver.close();
+        }
+    }));
+
+/** A port that is free now. */
+const PEER = await new Promise((done) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+        const { port } = server.address();
+        server.close(() => done(port));
+    });
+});
+
+test("a server and its standby show what they are, and how far", () =>
+    withDemo(["--peer-listen", `127.0.0.1:${PEER}`], async ({ server, open }) => {
+        const key = `${server.data}/peer.key`;
+        const standby = new Server({ args: ["--follow", `tidings://127.0.0.1:${PEER}`, "--peer-key-file", key] });
+        try {
+            await standby.start();
+            const page = await open("operator");
+            const card = page.locator("[data-replica=writer]");
+            await until(async () => /behind by 0 writes/.test(await card.textContent()), "its follower");
+            const status = await standby.call(1, "GET", "/v1/admin/status", undefined, "admin");
+            await page.route("**/v1/admin/status", (route) => route.fulfill({ json: status }));
+            const other = page.locator("[data-replica=follower]");
+            await other.waitFor();
+            assert.match(await other.textContent(), new RegExp(`a follower.*127\\.0\\.0\\.1:${PEER}`));
+            const broken = { ...status.replica.following, connected: false, broken: true, trouble: "the histories differ" };
+            await page.unroute("**/v1/admin/status");
+            await page.route("**/v1/admin/status", (route) =>
+                route.fulfill({ json: { ...status, replica: { ...status.replica, following: broken } } }));
+            await other.locator("[role=alert]", { hasText: "the histories differ" }).waitFor();
+        } finally {
+            await standby.close();
+        }
+    }));
+
 test("the tail follows events, and filters choose among them", () =>
     withDemo([], async ({ server, open }) => {
         const page = await open("operator/events");

@@ -78,6 +78,10 @@ export class Server {
         return this.#members.filter((one) => one.#child);
     }
 
+    get data() {
+        return join(this.#dir, "data");
+    }
+
     get backups() {
         return join(this.#dir, "backups");
     }

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { call, requestHeaders } from "../api/client";
 import { problemOf } from "../api/problem";
-import type { Status } from "../api/types";
+import type { Status, Target } from "../api/types";
 import { t } from "../i18n";
 import { Choices, Loading } from "../ui/bits";
 import { number } from "../ui/format";
@@ -10,6 +10,8 @@ import { Chart, type ChartRow } from "./Chart";
 import { Fact } from "./Fact";
 import { EVERY_MS, History } from "./history";
 import { readMetrics, readSamples } from "./metrics";
+import { ReplicaCard } from "./ReplicaCard";
+import { TargetsCard } from "./TargetsCard";
 import { duration } from "./units";
 import { usePoll } from "./usePoll";
 
@@ -117,19 +119,22 @@ function Facts({ status }: { status: Status }) {
 
 export function ChartsPart() {
     const [status, setStatus] = useState<Status | null>(null);
+    const [targets, setTargets] = useState<Target[]>([]);
     const [answers, setAnswers] = useState(true);
     const [tick, setTick] = useState(0);
     const [minutes, setMinutes] = useState<(typeof MINUTES)[number]>("5");
     usePoll(async (signal) => {
         await remember(signal);
         setTick((before) => before + 1);
-        const [works, now] = await Promise.all([
+        const [works, now, told] = await Promise.all([
             takeReading(signal),
             call("get", "/v1/admin/status", { admin: true, signal }).catch(() => null),
+            call("get", "/v1/admin/targets", { admin: true, signal }).catch(() => null),
         ]);
         if (signal.aborted) return;
         setAnswers(works);
         if (now) setStatus(now);
+        if (told) setTargets(told.items);
         setTick((before) => before + 1);
     }, EVERY_MS);
     return (
@@ -138,6 +143,8 @@ export function ChartsPart() {
                 {answers ? "" : t("operator.no_answer")}
             </p>
             {status ? <Facts status={status} /> : <Loading />}
+            {status?.replica ? <ReplicaCard replica={status.replica} /> : null}
+            {targets.length ? <TargetsCard targets={targets} /> : null}
             <Choices
                 legend={t("chart.window")}
                 name="window"
