@@ -196,6 +196,17 @@ def test_who_follows_a_server_that_was_replaced_grows_older_and_so_does_that(mak
         assert badge_and_age(one.user(ann.id))[1] >= (time.monotonic() - replaced - 0.1) * 1000
 
 
+def test_a_standby_does_not_open_what_it_takes_for_read(make_standby):
+    """The first server may have marked it unread since."""
+    first, standby = make_standby()
+    ann, bob = first.users(2)
+    bob.follow(ann)
+    post = ann.publish()["id"]
+    bob.expect(200, "POST", f"/v1/posts/{post}/open")
+    wait_for_all([first, standby])
+    standby.user(bob.id).refused(503, "standby", "POST", f"/v1/posts/{post}/open")
+
+
 def test_a_standby_is_no_older_than_what_the_first_server_told(make_standby):
     first, standby = make_standby()
     first.user(1).publish()

@@ -63,7 +63,7 @@ static void local_submit(struct engine *engine, struct tidings_call *call)
     if (local->replica && (opens || (!writes && local_read_waits(local, call->op))))
         replica_submit_read(local, call);
     else if (writes)
-        local_submit_change(local, call, true);
+        local_submit_change(local, call, atomic_load(&local->role) == TIDINGS_WRITER);
     else
         call->done(call);
 }
