@@ -24,7 +24,7 @@ enum {
 };
 
 /* Both sides name the key by this; it is also the version of what they speak. */
-static const char identity[] = "tidings-peer-1";
+static const char identity[] = "tidings-peer-2";
 
 static _Thread_local char problem[WIRE_TEXT_BYTES];
 

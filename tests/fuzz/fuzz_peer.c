@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as a message of another server: records, the end of its log, a text, the name of a base image. Every record and
+ * Any bytes as a message of another server: records, the end of its log, how far a follower is, a text, the name of a base image. Every record and
  * change lies within the message, texts end, and a name that is taken is the one that would be given.
  */
 // sources: src/engine/local/tail.c src/engine/local/peer_messages.c src/engine/local/rows/told.c src/engine/local/storage/redo_read.c
@@ -14,6 +14,8 @@
 #include "engine/local/rows/told.h"
 #include "engine/local/storage/image.h"
 #include "engine/local/tail.h"
+
+enum { END_BYTES = 4 * 8 + CHAIN_BYTES, SEEN_BYTES = 2 * 8 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -37,9 +39,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     char text[32], name[BASE_NAME_BYTES];
     struct decoder r = decoder_of(data, n);
     struct peer_end end;
+    struct peer_seen seen;
     struct base base;
     check_records(data, n);
-    peer_read_end((struct bytes){data, n}, &end);
+    if (peer_read_end((struct bytes){data, n}, &end) != (n == END_BYTES) ||
+        peer_read_seen((struct bytes){data, n}, &seen) != (n == SEEN_BYTES))
+        abort();
     peer_read_text(&r, text, sizeof text);
     if (memchr(text, '\0', sizeof text) == NULL)
         abort();

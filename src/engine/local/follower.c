@@ -3,6 +3,9 @@
  * Following: a thread that takes the records of another server's log as they come, and applies them. It changes nothing by
  * itself. When it cannot go on it says why: a lost connection is tried again; a directory that disagrees, or is damaged, is
  * left as it is, and goes on being read.
+ *
+ * How old its answers are is reckoned from its own questions, since words may be long on their way: it sends stamps, the time by its
+ * own clock, and the end that is told for a stamp includes all that had been acknowledged when it was sent.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +18,7 @@
 #include "base/wait.h"
 #include "engine/local/local.h"
 
-enum { AGAIN_MS = 500 };
+enum { AGAIN_MS = 500, ASK_MS = 500, ASK_READ_MS = 50 };
 
 /* ---- What is known of it ---------------------------------------------------------------------- */
 
@@ -38,23 +41,50 @@ static void set_connected(struct follower *follower, bool connected)
     pthread_mutex_unlock(&follower->mutex);
 }
 
-/* The end of the other log, as it was a moment ago. */
-static void note_end(struct follower *follower, uint64_t end)
+/* If what was told last is there by now. */
+static void follower_note_reached(struct follower *follower)
 {
-    uint64_t position = kv_applied(follower->local->kv);
-    pthread_mutex_lock(&follower->mutex);
-    if (end > follower->end)
-        follower->end = end;
-    if (position >= end)
-        atomic_store(&follower->current_ms, wait_now_ms());
-    pthread_mutex_unlock(&follower->mutex);
+    int64_t told_ms = follower->asked.told_ms;
+    if (!told_ms || kv_applied(follower->local->kv) < follower->asked.position)
+        return;
+    if (told_ms > atomic_load(&follower->current_ms))
+        atomic_store(&follower->current_ms, told_ms);
+    follower->asked.told_ms = 0;
 }
 
+/* The end of the other log. A word that is not reached yet is kept: under a load that does not end the next one is not, either. */
+static void note_end(struct follower *follower, const struct peer_end *end)
+{
+    pthread_mutex_lock(&follower->mutex);
+    if (end->position > follower->end)
+        follower->end = end->position;
+    pthread_mutex_unlock(&follower->mutex);
+    if (end->stamp > end->age_ms && !follower->asked.told_ms) {
+        follower->asked.told_ms = (int64_t)(end->stamp - end->age_ms);
+        follower->asked.position = end->position;
+    }
+    follower_note_reached(follower);
+}
+
+static void follower_wake(struct follower *follower)
+{
+    const uint64_t one = 1;
+    while (write(follower->wake_fd, &one, sizeof one) < 0 && errno == EINTR)
+        ;
+}
+
+/* Rounded up. Nobody knows how long ago a directory had all that has not had it since it was opened: it may have lain for years. */
 int64_t follower_age(struct local *local)
 {
-    int64_t current_ms = atomic_load(&local->follower.current_ms);
-    int64_t age_ms = wait_now_ms() - (current_ms ? current_ms : local->follower.began_ms);
-    return age_ms > 0 ? age_ms : 1;
+    struct follower *follower = &local->follower;
+    struct timespec now;
+    if (!atomic_load(&follower->is_read) && !atomic_exchange(&follower->is_read, true))
+        follower_wake(follower);
+    int64_t current_ms = atomic_load(&follower->current_ms);
+    if (current_ms)
+        return wait_now_ms() - current_ms + 1;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec > 0 ? (int64_t)now.tv_sec * 1000 : INT64_MAX;
 }
 
 void follower_status(struct local *local, struct tidings_replica *status)
@@ -75,9 +105,23 @@ void follower_status(struct local *local, struct tidings_replica *status)
 
 static bool send_seen(struct follower *follower, struct wire *wire)
 {
-    uint8_t bytes[8];
-    put_u64(bytes, kv_applied(follower->local->kv));
-    return !wire_send(wire, PEER_SEEN, &(struct bytes){bytes, sizeof bytes}, 1);
+    struct peer_seen seen = {kv_applied(follower->local->kv), (uint64_t)follower->asked.stamp_ms};
+    return !peer_send_seen(wire, &seen);
+}
+
+/* How long until the next stamp is due: soon, while somebody reads. */
+static int follower_ask_in_ms(struct follower *follower)
+{
+    int64_t every_ms = atomic_load(&follower->is_read) ? ASK_READ_MS : ASK_MS;
+    int64_t left_ms = follower->asked.stamp_ms + every_ms - wait_now_ms();
+    return left_ms > 0 ? (int)left_ms : 0;
+}
+
+static bool follower_ask(struct follower *follower, struct wire *wire)
+{
+    atomic_store(&follower->is_read, false);
+    follower->asked.stamp_ms = wait_now_ms();
+    return send_seen(follower, wire);
 }
 
 /* Applies the records of a message. False: it cannot go on. */
@@ -93,8 +137,10 @@ static bool take_records(struct follower *follower, struct buf *message)
     }
     enum tidings_err err = apply_records(follower->local, follower->records, n);
     char text[COMPLAINT_BYTES];
-    if (!err)
+    if (!err) {
+        follower_note_reached(follower);
         return true;
+    }
     if (err == TIDINGS_CORRUPT)
         snprintf(text, sizeof text,
                  "this directory disagrees with %.100s behind batch %" PRIu64
@@ -109,14 +155,18 @@ static bool take_records(struct follower *follower, struct buf *message)
 static bool take_end(struct follower *follower, const struct buf *message, struct peer_end *end)
 {
     struct chain chain = kv_chain(follower->local->kv);
-    if (!peer_read_end((struct bytes){(const uint8_t *)message->data, message->len}, end))
+    if (!peer_read_end((struct bytes){(const uint8_t *)message->data, message->len}, end) ||
+        end->stamp > (uint64_t)follower->asked.stamp_ms) {
+        say_trouble(follower, "a word came that cannot be read", false);
         return false;
+    }
     bool agrees =
         end->position != kv_applied(follower->local->kv) || chain_same(&chain, &end->chain);
     if (!agrees)
         say_trouble(follower, "this directory has another history than the server it follows",
                     true);
-    note_end(follower, end->position);
+    else
+        note_end(follower, end);
     if (agrees && !follower->joined) {
         join_forget_replaced(follower->local->store->dir);
         follower->joined = true;
@@ -177,25 +227,39 @@ bool peer_send_follow(struct wire *wire, struct local *local, const char *own_ad
     return !wire_send(wire, PEER_FOLLOW, parts, 5);
 }
 
+/* Asks if it is time to, and waits for one message, or for whoever wakes the thread. False: the connection is of no use any more. */
+static bool follower_go_on(struct follower *follower, struct wire *wire, struct buf *message,
+                           int64_t *heard_ms)
+{
+    uint64_t ignored;
+    if (!follower_ask_in_ms(follower) && !follower_ask(follower, wire))
+        return false;
+    bool came = wire_wait(wire, follower->wake_fd, follower_ask_in_ms(follower));
+    bool woken = read(follower->wake_fd, &ignored, sizeof ignored) > 0;
+    if (came && !woken) {
+        if (!take_message(follower, wire, message))
+            return false;
+        *heard_ms = wait_now_ms();
+        say_trouble(follower, "", false);
+    }
+    if (wait_now_ms() - *heard_ms < PEER_SILENCE_MS)
+        return true;
+    say_trouble(follower, "the server that is followed does not answer", false);
+    return false;
+}
+
 static void follow(struct follower *follower, struct wire *wire, struct buf *message)
 {
     bool asked = false, go_on = peer_send_follow(wire, follower->local, follower->own_address);
+    int64_t heard_ms = wait_now_ms();
+    follower->asked.stamp_ms = follower->asked.told_ms = 0;
     set_connected(follower, go_on);
     while (go_on && !atomic_load(&follower->stopping)) {
         if (atomic_load(&follower->promoting) && !asked) {
             asked = true;
             go_on = !peer_send_text(wire, PEER_HAND_OVER, follower->own_address);
         }
-        if (!wire_wait(wire, follower->wake_fd, PEER_SILENCE_MS)) {
-            say_trouble(follower, "the server that is followed does not answer", false);
-            break;
-        }
-        uint64_t ignored;
-        bool woken = read(follower->wake_fd, &ignored, sizeof ignored) > 0;
-        if (!woken && go_on)
-            go_on = take_message(follower, wire, message);
-        if (go_on && !woken)
-            say_trouble(follower, "", false);
+        go_on = go_on && follower_go_on(follower, wire, message, &heard_ms);
     }
     set_connected(follower, false);
 }
@@ -251,6 +315,7 @@ void follower_init(struct local *local)
 {
     pthread_mutex_init(&local->follower.mutex, NULL);
     wait_init(&local->follower.changed);
+    atomic_init(&local->follower.is_read, true); /* nobody wakes a thread that has not asked yet */
 }
 
 enum tidings_err follower_start(struct local *local, const char *address,
@@ -258,7 +323,6 @@ enum tidings_err follower_start(struct local *local, const char *address,
 {
     struct follower *follower = &local->follower;
     follower->local = local;
-    follower->began_ms = wait_now_ms();
     follower->context = context;
     snprintf(follower->address, sizeof follower->address, "%s", address);
     follower->records = calloc(TAIL_READ_RECORDS, sizeof *follower->records);
@@ -271,10 +335,8 @@ enum tidings_err follower_start(struct local *local, const char *address,
 
 static void wake(struct follower *follower, _Atomic bool *why)
 {
-    const uint64_t one = 1;
     atomic_store(why, true);
-    while (write(follower->wake_fd, &one, sizeof one) < 0 && errno == EINTR)
-        ;
+    follower_wake(follower);
     pthread_mutex_lock(&follower->mutex);
     pthread_cond_broadcast(&follower->changed);
     pthread_mutex_unlock(&follower->mutex);

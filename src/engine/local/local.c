@@ -63,17 +63,30 @@ static void local_submit(struct engine *engine, struct tidings_call *call)
     if (local->replica && (opens || (!writes && local_read_waits(local, call->op))))
         replica_submit_read(local, call);
     else if (writes)
-        local_submit_change(local, call, true);
+        local_submit_change(local, call, atomic_load(&local->role) == TIDINGS_WRITER);
     else
         call->done(call);
 }
 
-/* How old an answer is at most that is made from now on: an exact one is not, nor that to a change. */
-static int64_t local_age(struct local *local, const struct tidings_call *call)
+int64_t local_age(struct local *local)
 {
     if (local->replica)
-        return call->is_current || op_writes(call->op->kind) ? 0 : replica_age(local);
-    return atomic_load(&local->role) == TIDINGS_FOLLOWER ? follower_age(local) : 0;
+        return replica_age(local);
+    switch (atomic_load(&local->role)) {
+    case TIDINGS_FOLLOWER:
+        return follower_age(local);
+    case TIDINGS_REPLACED: /* another one has gone on since */
+        return wait_now_ms() - atomic_load(&local->replaced_ms) + 1;
+    default:
+        return 0;
+    }
+}
+
+/* The same of an answer: an exact one is not old, nor that to a change. */
+static int64_t local_answer_age(struct local *local, const struct tidings_call *call)
+{
+    bool is_exact = local->replica && (call->is_current || op_writes(call->op->kind));
+    return is_exact ? 0 : local_age(local);
 }
 
 static enum tidings_err local_finish(struct engine *engine, struct tidings_call *call)
@@ -81,7 +94,7 @@ static enum tidings_err local_finish(struct engine *engine, struct tidings_call 
     struct local *local = (struct local *)engine;
     struct reply reply = {call->op, call->answer, call->answer->memory};
     struct snapshot *snapshot;
-    int64_t age_ms = local_age(local, call);
+    int64_t age_ms = local_answer_age(local, call);
     enum tidings_err err = snapshot_take(local, call->op, &snapshot);
     if (err)
         return err;

@@ -80,8 +80,15 @@ struct follower {
     bool joined; /* the two agree: if this directory was replaced, that is over */
     int wake_fd;
     _Atomic bool stopping, promoting;
-    int64_t began_ms;
-    _Atomic int64_t current_ms; /* when this one was last known to have all; 0: never */
+    /* At that time this one lacked nothing, as is known now; 0: never. */
+    _Atomic int64_t current_ms;
+    _Atomic bool is_read; /* since the last stamp */
+    struct {
+        int64_t stamp_ms; /* the newest that was sent */
+        /* All of that time goes up to `position`, which is not there yet; 0: there is no such word. */
+        int64_t told_ms;
+        uint64_t position;
+    } asked; /* its thread */
     struct chainer *chainer;
     struct redo_record *records; /* of the message under way */
 
@@ -115,7 +122,8 @@ struct local {
 
     _Atomic enum tidings_replica_role role;
     _Atomic uint64_t era;
-    pthread_mutex_t end_mutex; /* guards the next one */
+    _Atomic int64_t replaced_ms; /* when it handed over, if it did */
+    pthread_mutex_t end_mutex;   /* guards the next one */
     pthread_cond_t end_changed;
     struct peer_end end;       /* the last batch that was shown, and told */
     pthread_mutex_t promotion; /* one at a time */
@@ -150,6 +158,9 @@ void limits_release(struct local *local);
 
 /* Hands a change to whoever makes it; is_current: this replica shows all that was acknowledged before the call. */
 void local_submit_change(struct local *local, struct tidings_call *call, bool is_current);
+
+/* How old what is read from now on is at most, unless the log was asked for it: 0 where changes are made. */
+int64_t local_age(struct local *local);
 
 /* ---- snapshots.c ---------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include "engine/local/peers.h"
 #include "engine/local/storage/store.h"
 
-enum { END_BYTES = 2 * 8 + CHAIN_BYTES, KEY_DIGITS = 2 * WIRE_KEY_BYTES };
+enum { END_BYTES = 4 * 8 + CHAIN_BYTES, SEEN_BYTES = 2 * 8, KEY_DIGITS = 2 * WIRE_KEY_BYTES };
 
 enum wire_result peer_send_end(struct wire *wire, enum peer_message type,
                                const struct peer_end *end)
@@ -17,6 +17,8 @@ enum wire_result peer_send_end(struct wire *wire, enum peer_message type,
     put_u64(bytes, end->position);
     memcpy(bytes + 8, end->chain.bytes, CHAIN_BYTES);
     put_u64(bytes + 8 + CHAIN_BYTES, end->era);
+    put_u64(bytes + 16 + CHAIN_BYTES, end->stamp);
+    put_u64(bytes + 24 + CHAIN_BYTES, end->age_ms);
     return wire_send(wire, (uint8_t)type, &(struct bytes){bytes, sizeof bytes}, 1);
 }
 
@@ -28,7 +30,24 @@ bool peer_read_end(struct bytes message, struct peer_end *end)
     end->position = read_u64(&r);
     memcpy(end->chain.bytes, read_bytes(&r, CHAIN_BYTES), CHAIN_BYTES);
     end->era = read_u64(&r);
+    end->stamp = read_u64(&r);
+    end->age_ms = read_u64(&r);
     return true;
+}
+
+enum wire_result peer_send_seen(struct wire *wire, const struct peer_seen *seen)
+{
+    uint8_t bytes[SEEN_BYTES];
+    put_u64(bytes, seen->position);
+    put_u64(bytes + 8, seen->stamp);
+    return wire_send(wire, PEER_SEEN, &(struct bytes){bytes, sizeof bytes}, 1);
+}
+
+bool peer_read_seen(struct bytes message, struct peer_seen *seen)
+{
+    struct decoder r = decoder_of(message.p, message.n);
+    *seen = (struct peer_seen){.position = read_u64(&r), .stamp = read_u64(&r)};
+    return !r.bad && !decoder_left(&r);
 }
 
 enum wire_result peer_send_text(struct wire *wire, enum peer_message type, const char *text)

@@ -32,7 +32,12 @@ struct peer {
     bool follows;
     uint64_t origin; /* of changes that it hands over; 0: none */
     char address[PEER_ADDRESS_BYTES];
-    uint64_t seen; /* up to there it has applied */
+    uint64_t seen;  /* up to there it has applied */
+    uint64_t stamp; /* the newest that it sent; its thread */
+    struct {
+        uint64_t stamp;
+        int64_t ms;
+    } told; /* the last END; its thread */
     struct {
         bool wanted;
         uint64_t number,
@@ -64,7 +69,9 @@ struct peer_end local_end(struct local *local)
 
 void local_end_note(struct local *local)
 {
-    struct peer_end end = {kv_applied(local->kv), kv_chain(local->kv), atomic_load(&local->era)};
+    struct peer_end end = {.position = kv_applied(local->kv),
+                           .chain = kv_chain(local->kv),
+                           .era = atomic_load(&local->era)};
     pthread_mutex_lock(&local->end_mutex);
     local->end = end;
     pthread_cond_broadcast(&local->end_changed);
@@ -185,13 +192,17 @@ static enum wire_result hear(struct peer *peer, struct buf *message, uint64_t *s
 {
     uint8_t type;
     char address[PEER_ADDRESS_BYTES];
+    struct peer_seen seen;
     enum wire_result result = wire_receive(peer->wire, 0, &type, message);
     if (result)
         return result == WIRE_NOTHING ? WIRE_OK : result;
     struct decoder r = decoder_of(message->data, message->len);
     switch (type) {
     case PEER_SEEN:
-        note_seen(peer, read_u64(&r));
+        if (!peer_read_seen((struct bytes){(const uint8_t *)message->data, message->len}, &seen))
+            return WIRE_REFUSED;
+        note_seen(peer, seen.position);
+        peer->stamp = seen.stamp;
         return WIRE_OK;
     case PEER_ASK:
         if (!peer->peers->local->replica)
@@ -206,6 +217,24 @@ static enum wire_result hear(struct peer *peer, struct buf *message, uint64_t *s
     default:
         return WIRE_REFUSED;
     }
+}
+
+/*
+ * Tells the end, at least twice a second, and for each stamp. All that had been acknowledged when the stamp came is in it; where
+ * another server makes the changes, all that had been so long before.
+ */
+static enum wire_result feed_end(struct peer *peer)
+{
+    struct local *local = peer->peers->local;
+    if (wait_now_ms() - peer->told.ms < PEER_BEAT_MS && peer->told.stamp == peer->stamp)
+        return WIRE_OK;
+    int64_t age_ms = local_age(local); /* first: the end may only be newer */
+    struct peer_end end = local_end(local);
+    end.stamp = peer->stamp;
+    end.age_ms = (uint64_t)age_ms;
+    peer->told.stamp = peer->stamp;
+    peer->told.ms = wait_now_ms();
+    return peer_send_end(peer->wire, PEER_END, &end);
 }
 
 /* Answers ASK when what the word is about has been sent. */
@@ -231,7 +260,6 @@ static enum wire_result feed_word(struct peer *peer, uint64_t sent)
 static void feed(struct peer *peer, int reader, uint64_t sent, struct buf *message)
 {
     struct local *local = peer->peers->local;
-    int64_t told_ms = 0;
     uint64_t ignored;
     enum wire_result result = WIRE_OK;
     struct buf packed;
@@ -239,7 +267,7 @@ static void feed(struct peer *peer, int reader, uint64_t sent, struct buf *messa
     buf_init(&packed, WIRE_MESSAGE_MAX);
     while (!result && !atomic_load(&peer->peers->stopping)) {
         uint64_t upto = sendable(local);
-        bool too_old = false, beat = wait_now_ms() - told_ms >= PEER_BEAT_MS;
+        bool too_old = false;
         size_t n = sent < upto ? tail_read(local->tail, sent, upto, &packed, &too_old) : 0;
         if (too_old && !send_files(peer, upto, &sent, &why)) {
             if (why)
@@ -250,11 +278,9 @@ static void feed(struct peer *peer, int reader, uint64_t sent, struct buf *messa
             result = wire_send(peer->wire, PEER_RECORDS,
                                &(struct bytes){(const uint8_t *)packed.data, packed.len}, 1);
             sent += n;
-        } else if (beat && !too_old) {
-            struct peer_end end = local_end(local);
-            result = peer_send_end(peer->wire, PEER_END, &end);
-            told_ms = wait_now_ms();
         }
+        if (!result && !too_old)
+            result = feed_end(peer);
         if (!result)
             result = feed_word(peer, sent);
         bool more = n || too_old;

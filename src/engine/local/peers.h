@@ -5,8 +5,9 @@
  *     from            message      what it carries
  *     follower        FOLLOW       id, position and chain of its directory, address at which it can be asked
  *     followed        RECORDS      records behind that position, in order, again and again
- *                     END          position and chain of its end, era; at least twice a second
- *     follower        SEEN         up to which position it has applied them
+ *                     END          position and chain of its end, era; the newest stamp that it had got before (0: none), and how many
+ *                                  milliseconds old at most what it has was then. At least twice a second, and to each new stamp
+ *     follower        SEEN         up to which position it has applied them; its newest stamp, or 0: what it can tell a moment by
  *                     ASK          a number: reads wait that must include all that was acknowledged before
  *     followed        WORD         that number, position and chain of its end: all of that goes up to there, and was sent before. Position
  *                                  0: it does not know, since it is not the writer
@@ -72,6 +73,7 @@ struct peer_end {
     uint64_t position;
     struct chain chain;
     uint64_t era;
+    uint64_t stamp, age_ms; /* END: of whoever is told, and of what is told; otherwise 0 */
 };
 
 /* ---- Messages: peer_messages.c ---------------------------------------------------------------- */
@@ -79,6 +81,13 @@ struct peer_end {
 enum wire_result peer_send_end(struct wire *wire, enum peer_message type,
                                const struct peer_end *end);
 bool peer_read_end(struct bytes message, struct peer_end *end);
+
+struct peer_seen {
+    uint64_t position, stamp;
+};
+
+enum wire_result peer_send_seen(struct wire *wire, const struct peer_seen *seen);
+bool peer_read_seen(struct bytes message, struct peer_seen *seen);
 
 /* A message that is one text: REFUSED has a byte before it. */
 enum wire_result peer_send_text(struct wire *wire, enum peer_message type, const char *text);
@@ -136,7 +145,7 @@ void follower_stop(struct local *local);
 void follower_release(struct local *local);
 void follower_status(struct local *local, struct tidings_replica *status);
 
-/* How old answers are, at most: at least 1. */
+/* How old answers are, at most: at least 1. Whoever asks makes it ask more often. */
 int64_t follower_age(struct local *local);
 
 /* Asks the followed server to hand over, and ends following, with what came until then if it cannot be reached. */

@@ -116,7 +116,7 @@ static void push_give_up_word(struct replica *replica, bool now)
 static bool push_take_message(struct replica *replica, struct wire *wire,
                               struct redo_record *records, struct buf *message, int64_t *heard_ms)
 {
-    uint8_t type, seen[8];
+    uint8_t type;
     enum wire_result result = wire_receive(wire, 0, &type, message);
     if (result == WIRE_NOTHING)
         return true;
@@ -130,8 +130,8 @@ static bool push_take_message(struct replica *replica, struct wire *wire,
         return push_take_word(replica, message);
     if (!push_take_records(replica, records, message))
         return false;
-    put_u64(seen, local_end(replica->local).position);
-    return !wire_send(wire, PEER_SEEN, &(struct bytes){seen, sizeof seen}, 1);
+    return !peer_send_seen(wire,
+                           &(struct peer_seen){.position = local_end(replica->local).position});
 }
 
 /* Whether the writer's row still names that address. */

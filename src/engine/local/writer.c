@@ -458,6 +458,7 @@ static void *writer_main(void *arg)
 enum tidings_err writer_retire(struct local *local)
 {
     pthread_mutex_lock(&local->writer.turn);
+    atomic_store(&local->replaced_ms, wait_now_ms());
     atomic_store(&local->role, TIDINGS_REPLACED);
     enum tidings_err err = redo_sync(local->store->redo, true);
     pthread_mutex_unlock(&local->writer.turn);
