@@ -326,6 +326,8 @@ struct tidings_page {
  *   TICKET_SPEND     a ticket of the viewer's is used: once, and until its time is over. NOT_FOUND if it was used before,
  *                    its time is over, or is further ahead than TIDINGS_TICKET_MS; RATE_LIMITED if that would be
  *                    more than TIDINGS_TICKETS_MAX whose time is not over for TIDINGS_TICKET_MS yet
+ *   UNREAD           unread counts by author, and their sum; with a user_id that author's alone: one row, or none if nothing of it
+ *                    is unread and it is not followed
  *   BADGES           service, admin: the unread totals of many users, in the order asked, of one moment
  *   PROFILE_MANY, STATUS_MANY, COUNTERS_MANY, POST_MANY, STATS_MANY   what the single ones answer, of up to ids_max, in
  *                    the order asked, of one moment; for what does not exist or is deleted a row that says so
@@ -401,7 +403,7 @@ struct tidings_page {
     X(INBOX, inbox, 0, feed, feed)                                         \
     X(BADGE, badge, 0, nothing, badge)                                     \
     X(BADGES, badges, 0, many, badges)                                     \
-    X(UNREAD, unread, 0, nothing, unread)                                  \
+    X(UNREAD, unread, 0, user, unread)                                     \
     X(HISTORY, history, 0, page, history)                                  \
     X(REACTORS, reactors, 0, reactors, users)                              \
     X(REACTED, reacted, 0, reactors, reacted)                              \

@@ -103,8 +103,9 @@ void render_badges(const struct exchange *ex, const struct tidings_answer *answe
 
 bool prepare_unread(struct exchange *ex)
 {
+    bool given;
     ex->op.kind = TIDINGS_OP_UNREAD;
-    return true;
+    return query_id(ex, "author_id", &ex->op.u.user.user_id, &given);
 }
 
 void render_unread(const struct exchange *ex, const struct tidings_answer *answer,

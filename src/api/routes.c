@@ -63,7 +63,7 @@ const struct route routes[] = {
     {GET,    "/v1/inbox",                   "listInbox",      USER, INBOX, 200, prepare_inbox,          render_inbox,       NULL, "filter author_id limit cursor"},
     {GET,    "/v1/inbox/badge",             "getBadge",       USER, INBOX, 200, prepare_badge,          render_badge,       NULL, ""},
     {POST,   "/v1/inbox/badges",            "listBadges",     SERVICE, INBOX, 200, prepare_badges,      render_badges,      NULL, ""},
-    {GET,    "/v1/inbox/unread",            "getUnread",      USER, INBOX, 200, prepare_unread,         render_unread,      NULL, ""},
+    {GET,    "/v1/inbox/unread",            "getUnread",      USER, INBOX, 200, prepare_unread,         render_unread,      NULL, "author_id"},
     {POST,   "/v1/inbox/mark-read",         "markRead",       USER, INBOX, 200, prepare_mark_read,      render_mark,        NULL, ""},
     {POST,   "/v1/inbox/mark-unread",       "markUnread",     USER, INBOX, 200, prepare_mark_unread,    render_mark,        NULL, ""},
 

@@ -526,8 +526,9 @@ static const char *check_args(const struct tidings_op *op, const struct tidings_
     case TIDINGS_OP_PREFERENCES_SET:
     case TIDINGS_OP_PREFERENCES:
     case TIDINGS_OP_BADGE:
-    case TIDINGS_OP_UNREAD:
         return NULL;
+    case TIDINGS_OP_UNREAD:
+        return !op->u.user.user_id || is_id(op->u.user.user_id) ? NULL : "author_id";
     case TIDINGS_OP_COUNT:
         break;
     }

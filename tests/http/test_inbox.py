@@ -159,6 +159,35 @@ def test_unread_lists_zeros_and_the_unfollowed_who_are_owed(server):
     assert dov.id not in {row["user_id"] for row in ann.get("/inbox/unread")["authors"]}
 
 
+def test_unread_of_one_author_is_that_authors_row(server):
+    ann, bob, cem, dov, eve = server.users(5)
+    for author in (bob, cem, dov):
+        ann.follow(author)
+    posts = [bob.publish()["id"] for _ in range(3)]
+    for author in (dov, eve):
+        author.publish()
+    ann.unfollow(dov)
+    ann.mark_read(post_ids=posts[:1])
+
+    def check(author):
+        everybody, alone = ann.get("/inbox/unread"), ann.get("/inbox/unread", author_id=author.id)
+        assert alone["authors"] == [row for row in everybody["authors"] if row["user_id"] == author.id]
+        assert alone["total"] == sum(row["unread"] for row in alone["authors"])
+        assert alone["total"] == len(ann.inbox(filter="unread", author_id=author.id))
+        return alone["total"], len(alone["authors"])
+
+    assert [check(author) for author in (bob, cem, dov, eve, ann)] == [(2, 1), (0, 1), (1, 1), (0, 0), (0, 0)]
+    bob.delete(posts[1])
+    assert check(bob) == (1, 1)
+    as_of = ann.get("/inbox/unread", author_id=dov.id)["as_of"]
+    dov_and_bob = ann.mark_read(author_id=dov.id, up_to=as_of)
+    assert dov_and_bob == {"marked": 1, "total": 1} and check(dov) == (0, 0)
+    ann.post("/relation/unfollow", {"user_id": bob.id, "purge_inbox": True})
+    assert check(bob) == (0, 0)
+    for wrong in ("0", "x", "", "9007199254740992", "-1"):
+        ann.refused(400, "invalid", "GET", f"/v1/inbox/unread?author_id={wrong}", field="author_id")
+
+
 # ---- Marking ------------------------------------------------------------------------------------
 
 def test_mark_read_by_ids_is_idempotent_and_enters_the_history(server):

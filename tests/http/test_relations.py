@@ -302,7 +302,8 @@ def test_an_idempotency_key_is_of_the_path_as_it_was_asked(server):
     first = ann.send("POST", "/v1/relation/follow", body, key).json
     ann.unfollow(bob)
     again = bare(ann, "POST", "/follow", body, key).json
-    assert first == again and again["changed"], "another path, so done again"
+    assert first == again and again["changed"]
+    assert ann.get("/relation/counter")["following"] == 1, "another path, so done again"
     ann.unfollow(bob)
     assert bare(ann, "POST", "/follow", body, key).json == again
     assert ann.get("/relation/counter")["following"] == 0, "a repeat of the same path does nothing"

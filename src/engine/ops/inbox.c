@@ -211,10 +211,23 @@ static int most_unread_first(const void *a, const void *b)
     return (x->user_id > y->user_id) - (x->user_id < y->user_id);
 }
 
+/* As tie_counts(), of one author. */
+static size_t count_author(struct view *view, uint64_t viewer, uint64_t author,
+                           struct tie_count *count)
+{
+    struct tie tie;
+    tie_load(view, REALM_POSTS, viewer, author, &tie);
+    *count = (struct tie_count){author, tie_unread(view, &tie), tie.pair.following};
+    return 1;
+}
+
 enum tidings_err answer_unread(struct view *view, struct reply *reply)
 {
-    struct tie_count *counts;
-    size_t n_counts = tie_counts(view, reply->op->user_id, &counts), n = 0;
+    uint64_t viewer = reply->op->user_id, author = reply->op->u.user.user_id;
+    struct tie_count one, *counts = &one;
+    size_t n_counts =
+        author ? count_author(view, viewer, author, &one) : tie_counts(view, viewer, &counts);
+    size_t n = 0;
     struct tidings_unread_row *rows = view_array(view, reply->arena, n_counts, sizeof *rows);
     uint64_t total = 0;
     if (!rows)
