@@ -151,7 +151,8 @@ def test_a_change_is_in_the_next_exact_read_of_every_other_under_load(make_serve
 
 # What is not made of the data, and so has no age.
 AGELESS = {"stream", "getSession", "getStatus", "getAdminMetrics", "getSamples", "getConsole", "getAsset", "getOpenapi", "getDocs",
-           "getHealth", "getReadiness", "getMetrics"}
+           "getHealth", "getReadiness", "getMetrics",
+           "listUserIds"}  # a walk over what this server has
 QUERIES = {"relationStatus": "user_id=2", "getCounters": "user_id=2", "listProfiles": "ids=1,2", "searchProfiles": "prefix=a",
            "listPostsById": "ids={post_id}", "listPostStats": "ids={post_id}", "getPostByKey": "key=k", "listMyLikes": "target=post",
            "listHot": "kind=note", "listComments": "", "listReading": ""}
@@ -176,7 +177,8 @@ def questions(names):
     for route in routes():
         if route["method"] == "GET" and route["operation"] not in AGELESS:
             query = QUERIES.get(route["operation"], "").format(**names)
-            yield route["operation"], route["access"], route["path"].format(**names) + (f"?{query}" if query else "")
+            named = {**names, "name": f"webhook:{names['name']}"} if "/targets/" in route["path"] else names
+            yield route["operation"], route["access"], route["path"].format(**named) + (f"?{query}" if query else "")
 
 
 def ask_all(server, names, check):
