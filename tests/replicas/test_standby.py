@@ -30,7 +30,7 @@ def test_a_standby_answers_reads_with_their_age_and_refuses_changes(make_standby
     there.refused(503, "standby", "POST", "/v1/posts", {"title": "t", "body": "b", "kind": "note"})
     said = replica(standby)
     assert said["role"] == "follower" and said["following"]["connected"] and said["following"]["behind"] == 0
-    assert [one["position"] for one in replica(first)["followers"]] == [said["position"]]
+    wait_until(lambda: [one["position"] for one in replica(first)["followers"]] == [said["position"]], "the first server has heard of it")
 
 
 HELD_S = 2
